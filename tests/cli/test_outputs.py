@@ -19,6 +19,7 @@ KERNEL = "__global__ void set(int* out) { *out = 1; }\nint main() { set<<<1, 1>>
 #: The words of each command that writes a file: {input} is what it reads, {output} what it is asked to write.
 WRITERS: dict[str, list[tuple[str, str]]] = {
     "as": [("in.ptx", "{input} -arch sm_80 -o {output}")],
+    "batch": [("in.cl", "{input} --wg-size 4 -o {output}")],
     "build": [
         ("in.cu", "{input} -o {output}"), ("in.cu", "{input} --emit cubin -o {output}"),
         ("in.cu", "{input} --emit sass -o {output}"),
@@ -42,6 +43,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         Path(name).write_text(programs.SAXPY)
     Path("in.cu").write_text(KERNEL)
     Path("in.lift").write_text("twice(x: [float]N) = mapGlb(0)(λ e . e + e)(x)", encoding="utf-8")
+    Path("in.cl").write_text("__kernel void twice(float *x) { x[get_global_id()] *= 2; }")
     Path("in.cpp").write_text("int main() {}\n")
     Path("in.csv").write_text("a,b\n1,2\n")
     np.save("in.npy", np.ones(8, np.float32))

@@ -24,6 +24,7 @@ SUBCOMMANDS: Final[dict[str, str]] = {
     "cc": "Compile CUDA programs that run on a GPU or on the CPU.",
     "explain": "Show a query after each stage, or draw its kernels.",
     "lift": "Compile a Lift program, or show it after a stage.",
+    "batch": "Show a kernel for batches of small problems compiled.",
     "build": "Compile CUDA C++ or OpenCL C to PTX or machine code.",
     "as": "Assemble PTX to a cubin.",
     "opt": "Optimise PTX.",

@@ -1,0 +1,413 @@
+"""The vectors of a machine as LLVM IR: a function that runs a range of groups, a pack in every turn of its loop.
+
+    void NAME(ptr or scalar for each parameter, i64 first, i64 last)      ; last - first is a multiple of the pack
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from drawloom.batch.backends.chunk_ir import Chunk, ChunkLoop, ChunkProgram, Place
+from drawloom.batch.ir.ir import DTYPES, MASK, Kernel
+from drawloom.batch.ir.operations import CONVERSIONS, OPERATIONS
+
+SUFFIXES: Final = {"float": "f32", "double": "f64"}
+INTRINSICS: Final = ("fma", "sqrt", "fabs", "exp", "log", "pow", "sin", "cos", "tan")
+#: Bytes of an element below which masked accesses are not used: LLVM 22 makes of a store of one lane of <8 x i8> one of
+#: eight bytes, and x86 has no such instructions before AVX-512BW.
+SMALLEST_MASKED: Final = 4
+SATURATING: Final = ("fptosi", "fptoui")
+
+
+def emit_llvm(kernel: Kernel, program: ChunkProgram, pack: int) -> str:
+    """Return a kernel as LLVM IR for vectors of the program's width."""
+    emitter = Emitter(kernel, program, pack)
+    return emitter.module()
+
+
+class Emitter:
+    """The lines of a function; `ends` are the block that each loop's body ends in."""
+
+    def __init__(self, kernel: Kernel, program: ChunkProgram, pack: int) -> None:
+        self.kernel = kernel
+        self.program = program
+        self.width = program.width
+        self.pack = pack
+        self.lines: list[str] = []
+        self.declarations: dict[str, str] = {}
+        self.names: dict[int, str] = {}
+        self.allocas: list[str] = []
+        self.label = "pack"
+        self.temporaries = 0
+
+    def module(self) -> str:
+        parameters = ", ".join(
+            [f"ptr noalias %{p.name}" if p.is_pointer else f"{p.type} %{p.name}" for p in self.kernel.parameters]
+            + ["i64 %first", "i64 %last"]
+        )
+        self.bases()
+        self.block(self.program.block)
+        body = "\n".join(self.lines)
+        allocas = "".join(line + "\n" for line in self.allocas)
+        declarations = "\n".join(self.declarations.values())
+        return f"""define void @{self.kernel.name}({parameters}) nounwind {{
+entry:
+{allocas}  %some = icmp slt i64 %first, %last
+  br i1 %some, label %pack, label %done
+pack:
+  %group = phi i64 [ %first, %entry ], [ %following, %{self.label} ]
+{body}
+  %following = add i64 %group, {self.pack}
+  %more = icmp slt i64 %following, %last
+  br i1 %more, label %pack, label %done
+done:
+  ret void
+}}
+{declarations}
+"""
+
+    # Names and types.
+
+    def vector(self, type: str) -> str:
+        return f"<{self.width} x {type}>"
+
+    def suffix(self, type: str) -> str:
+        return f"v{self.width}{SUFFIXES.get(type, type)}"
+
+    def typed(self, chunk: Chunk) -> str:
+        return f"{self.vector(chunk.type)} {self.names[chunk.number]}"
+
+    def line(self, text: str) -> None:
+        self.lines.append("  " + text)
+
+    def temporary(self) -> str:
+        self.temporaries += 1
+        return f"%t{self.temporaries}"
+
+    def declare(self, name: str, result: str, arguments: str) -> None:
+        self.declarations[name] = f"declare {result} @{name}({arguments})"
+
+    # Addresses.
+
+    def bases(self) -> None:
+        """Compute every pointer's run-time part once for a pack."""
+        self.base_names: dict[tuple[str, Any], str] = {}
+        self.hidden_names: dict[tuple[str, int], str] = {}
+        scalars: dict[str, str] = {"group": "%group"}
+        for place in places_in(self.program.block):
+            key = (place.pointer, place.terms)
+            if key in self.base_names:
+                continue
+            total = "0"
+            for factors, coefficient in place.terms:
+                product = str(coefficient)
+                for factor in factors:
+                    name = self.temporary()
+                    self.line(f"{name} = mul i64 {self.scalar(factor, scalars)}, {product}")
+                    product = name
+                name = self.temporary()
+                self.line(f"{name} = add i64 {total}, {product}")
+                total = name
+            base = f"%{place.pointer}"
+            if place.terms:
+                base = self.temporary()
+                self.line(f"{base} = getelementptr {place.type}, ptr %{place.pointer}, i64 {total}")
+            self.base_names[key] = base
+
+    def scalar(self, factor: str, scalars: dict[str, str]) -> str:
+        """Return a run-time number as an i64; narrower ones are signed (`addresses.py`)."""
+        if factor not in scalars:
+            type = self.kernel.parameter(factor).type
+            scalars[factor] = f"%{factor}"
+            if type != "i64":
+                scalars[factor] = self.temporary()
+                self.line(f"{scalars[factor]} = sext {type} %{factor} to i64")
+        return scalars[factor]
+
+    def address(self, place: Place) -> str:
+        base = self.base_names[place.pointer, place.terms]
+        if place.phase:
+            base = self.hidden_base(base, place.phase)
+        if place.offset == 0:
+            return base
+        name = self.temporary()
+        self.line(f"{name} = getelementptr {place.type}, ptr {base}, i64 {place.offset}")
+        return name
+
+    def hidden_base(self, base: str, phase: int) -> str:
+        """Return a pointer that equals another one without LLVM's knowing."""
+        key = (base, phase)
+        if key not in self.hidden_names:
+            name = self.hidden_names[key] = self.temporary()
+            self.line(f'{name} = call ptr asm sideeffect "", "=r,0"(ptr {base})')
+        return self.hidden_names[key]
+
+    def pointers(self, place: Place, index: Chunk) -> str:
+        name = self.temporary()
+        self.line(f"{name} = getelementptr {place.type}, ptr {self.address(place)}, {self.typed(index)}")
+        return f"<{self.width} x ptr> align {size_of(place.type)} {name}"
+
+    # Instructions.
+
+    def block(self, chunks: list[Chunk]) -> None:
+        for chunk in chunks:
+            if chunk.op == "constant":
+                self.names[chunk.number] = self.constant(chunk)
+            elif chunk.op == "loop":
+                self.loop(chunk)
+            else:
+                self.names.setdefault(chunk.number, f"%c{chunk.number}")
+                self.instruction(chunk)
+
+    def constant(self, chunk: Chunk) -> str:
+        numbers = np.frombuffer(chunk.detail, DTYPES[chunk.type])
+        texts = [number_text(number, chunk.type) for number in numbers.tolist()]
+        return "<" + ", ".join(f"{chunk.type} {text}" for text in texts) + ">"
+
+    def instruction(self, chunk: Chunk) -> None:
+        op = chunk.op
+        handler: Callable[[Chunk, str], None] | None = getattr(self, "emit_" + op, None)
+        name = self.names[chunk.number]
+        if handler is not None:
+            handler(chunk, name)
+        elif op in INTRINSICS:
+            self.call(f"llvm.{op}.{self.suffix(chunk.type)}", chunk, name)
+        elif op in SATURATING:
+            source = chunk.operands[0].type
+            self.call(f"llvm.{op}.sat.{self.suffix(chunk.type)}.{self.suffix(source)}", chunk, name)
+        elif op in CONVERSIONS:
+            self.line(f"{name} = {op} {self.typed(chunk.operands[0])} to {self.vector(chunk.type)}")
+        elif op == "select":
+            self.line(f"{name} = select {', '.join(self.typed(operand) for operand in chunk.operands)}")
+        else:
+            assert op in OPERATIONS, op
+            others = "".join(f", {self.names[operand.number]}" for operand in chunk.operands[1:])
+            self.line(f"{name} = {op} {self.typed(chunk.operands[0])}{others}")
+
+    def call(self, function: str, chunk: Chunk, name: str) -> None:
+        self.declare(function, self.vector(chunk.type), ", ".join(self.vector(o.type) for o in chunk.operands))
+        arguments = ", ".join(self.typed(operand) for operand in chunk.operands)
+        self.line(f"{name} = call {self.vector(chunk.type)} @{function}({arguments})")
+
+    def splat(self, name: str, type: str, scalar: str) -> None:
+        one = self.temporary()
+        self.line(f"{one} = insertelement {self.vector(type)} poison, {type} {scalar}, i64 0")
+        lanes = f"<{self.width} x i32> zeroinitializer"
+        self.line(f"{name} = shufflevector {self.vector(type)} {one}, {self.vector(type)} poison, {lanes}")
+
+    def emit_group(self, chunk: Chunk, name: str) -> None:
+        if not any(chunk.detail):
+            self.splat(name, "i64", "%group")
+            return
+        first = self.temporary()
+        self.splat(first, "i64", "%group")
+        numbers = ", ".join(f"i64 {number}" for number in chunk.detail)
+        self.line(f"{name} = add {self.vector('i64')} {first}, <{numbers}>")
+
+    def emit_argument(self, chunk: Chunk, name: str) -> None:
+        parameter = self.kernel.parameter(chunk.detail)
+        scalar = f"%{parameter.name}"
+        if parameter.type != chunk.type:
+            scalar = self.scalar(parameter.name, {})
+        self.splat(name, chunk.type, scalar)
+
+    def emit_shuffle(self, chunk: Chunk, name: str) -> None:
+        lanes = ", ".join(f"i32 {lane}" if lane >= 0 else "i32 poison" for lane in chunk.detail)
+        second = self.names[chunk.operands[1].number] if len(chunk.operands) > 1 else "poison"
+        operands = f"{self.typed(chunk.operands[0])}, {self.vector(chunk.type)} {second}"
+        self.line(f"{name} = shufflevector {operands}, <{self.width} x i32> <{lanes}>")
+
+    def emit_load(self, chunk: Chunk, name: str) -> None:
+        place: Place = chunk.detail
+        address, vector = self.address(place), self.vector(chunk.type)
+        if not chunk.operands:
+            self.line(f"{name} = load {vector}, ptr {address}, align {size_of(place.type)}")
+            return
+        lanes = constant_lanes(chunk.operands[0])
+        if is_run(lanes) and (is_power_of_two(len(lanes)) or size_of(place.type) < SMALLEST_MASKED):
+            self.load_part(name, place, lanes)
+            return
+        function = f"llvm.masked.load.{self.suffix(chunk.type)}.p0"
+        self.declare(function, vector, f"ptr, {self.vector(MASK)}, {vector}")
+        pointer, mask = f"ptr align {size_of(place.type)} {address}", self.typed(chunk.operands[0])
+        arguments = f"{pointer}, {mask}, {vector} zeroinitializer"
+        self.line(f"{name} = call {vector} @{function}({arguments})")
+
+    def load_part(self, name: str, place: Place, lanes: list[int]) -> None:
+        """Load some neighbouring lanes as a shorter vector."""
+        part, short = self.temporary(), f"<{len(lanes)} x {place.type}>"
+        address = self.address(place._replace(offset=place.offset + lanes[0]))
+        self.line(f"{part} = load {short}, ptr {address}, align {size_of(place.type)}")
+        moved = ", ".join(
+            f"i32 {lane - lanes[0]}" if lane in lanes else f"i32 {len(lanes)}" for lane in range(self.width)
+        )
+        zero = f"{short} zeroinitializer"
+        self.line(f"{name} = shufflevector {short} {part}, {zero}, <{self.width} x i32> <{moved}>")
+
+    def emit_broadcast(self, chunk: Chunk, name: str) -> None:
+        scalar = self.temporary()
+        self.line(f"{scalar} = load {chunk.type}, ptr {self.address(chunk.detail)}, align {size_of(chunk.type)}")
+        self.splat(name, chunk.type, scalar)
+
+    def emit_gather(self, chunk: Chunk, name: str) -> None:
+        mask = self.typed(chunk.operands[1]) if len(chunk.operands) > 1 else self.all_lanes()
+        self.gather(name, chunk.type, self.pointers(chunk.detail, chunk.operands[0]), mask)
+
+    def gather(self, name: str, type: str, pointers: str, mask: str) -> None:
+        vector = self.vector(type)
+        function = f"llvm.masked.gather.{self.suffix(type)}.v{self.width}p0"
+        self.declare(function, vector, f"<{self.width} x ptr>, {self.vector(MASK)}, {vector}")
+        self.line(f"{name} = call {vector} @{function}({pointers}, {mask}, {vector} zeroinitializer)")
+
+    def all_lanes(self) -> str:
+        return f"{self.vector(MASK)} <{', '.join(['i1 true'] * self.width)}>"
+
+    def emit_store(self, chunk: Chunk, name: str) -> None:
+        place: Place = chunk.detail
+        value, address = chunk.operands[0], self.address(place)
+        if len(chunk.operands) == 1:
+            self.line(f"store {self.typed(value)}, ptr {address}, align {size_of(place.type)}")
+            return
+        lanes = constant_lanes(chunk.operands[1])
+        is_small = size_of(place.type) < SMALLEST_MASKED
+        if is_run(lanes) and (is_power_of_two(len(lanes)) or is_small):
+            self.store_part(value, place, lanes)
+            return
+        if lanes and is_small:
+            for lane in lanes:
+                self.store_part(value, place, [lane])
+            return
+        function = f"llvm.masked.store.{self.suffix(value.type)}.p0"
+        self.declare(function, "void", f"{self.vector(value.type)}, ptr, {self.vector(MASK)}")
+        arguments = f"{self.typed(value)}, ptr align {size_of(place.type)} {address}, {self.typed(chunk.operands[1])}"
+        self.line(f"call void @{function}({arguments})")
+
+    def store_part(self, value: Chunk, place: Place, lanes: list[int]) -> None:
+        """Store some neighbouring lanes as a shorter vector."""
+        part, short = self.temporary(), f"<{len(lanes)} x {value.type}>"
+        moved = ", ".join(f"i32 {lane}" for lane in lanes)
+        poison = f"{self.vector(value.type)} poison"
+        self.line(f"{part} = shufflevector {self.typed(value)}, {poison}, <{len(lanes)} x i32> <{moved}>")
+        address = self.address(place._replace(offset=place.offset + lanes[0]))
+        self.line(f"store {short} {part}, ptr {address}, align {size_of(place.type)}")
+
+    def emit_scatter(self, chunk: Chunk, name: str) -> None:
+        value = chunk.operands[0]
+        mask = self.typed(chunk.operands[2]) if len(chunk.operands) > 2 else self.all_lanes()
+        pointers = self.pointers(chunk.detail, chunk.operands[1])
+        function = f"llvm.masked.scatter.{self.suffix(value.type)}.v{self.width}p0"
+        self.declare(function, "void", f"{self.vector(value.type)}, <{self.width} x ptr>, {self.vector(MASK)}")
+        self.line(f"call void @{function}({self.typed(value)}, {pointers}, {mask})")
+
+    def emit_table(self, chunk: Chunk, name: str) -> None:
+        """Keep a register in memory; masks are kept as bytes."""
+        type = memory_type(chunk.type)
+        size = size_of(type)
+        whole = len(chunk.operands) * self.width
+        self.allocas.append(f"  {name} = alloca [{whole} x {type}], align 64")
+        for number, operand in enumerate(chunk.operands):
+            text = self.typed(operand)
+            if type != chunk.type:
+                wide = self.temporary()
+                self.line(f"{wide} = zext {text} to {self.vector(type)}")
+                text = f"{self.vector(type)} {wide}"
+            address = self.temporary()
+            self.line(f"{address} = getelementptr {type}, ptr {name}, i64 {number * self.width}")
+            self.line(f"store {text}, ptr {address}, align {size}")
+
+    def emit_read(self, chunk: Chunk, name: str) -> None:
+        table, index = chunk.operands
+        type = memory_type(chunk.type)
+        pointers = self.temporary()
+        self.line(f"{pointers} = getelementptr {type}, ptr {self.names[table.number]}, {self.typed(index)}")
+        wanted = np.frombuffer(chunk.detail, np.bool_)
+        mask = f"{self.vector(MASK)} <{', '.join(f'i1 {int(lane)}' for lane in wanted)}>"
+        target = name if type == chunk.type else self.temporary()
+        self.gather(target, type, f"<{self.width} x ptr> align {size_of(type)} {pointers}", mask)
+        if type != chunk.type:
+            self.line(f"{name} = trunc {self.vector(type)} {target} to {self.vector(chunk.type)}")
+
+    # Loops.
+
+    def loop(self, chunk: Chunk) -> None:
+        loop: ChunkLoop = chunk.detail
+        number = chunk.number
+        before, header, body, after = self.label, f"header{number}", f"body{number}", f"after{number}"
+        self.line(f"br label %{header}")
+        self.lines.append(f"{header}:")
+        for carried in loop.carried:
+            self.names[carried.number] = f"%c{carried.number}"
+        mark = len(self.lines)
+        self.label = header
+        self.block(loop.header)
+        any_lane = self.vote(loop.conditions)
+        self.line(f"br i1 {any_lane}, label %{body}, label %{after}")
+        self.lines.append(f"{body}:")
+        self.label = body
+        self.block(loop.body)
+        self.line(f"br label %{header}")
+        phis = [
+            f"  {self.names[carried.number]} = phi {self.vector(carried.type)} "
+            f"[ {self.names[initial.number]}, %{before} ], [ {self.names[following.number]}, %{self.label} ]"
+            for carried, initial, following in zip(loop.carried, chunk.operands, loop.next_values)
+        ]
+        self.lines[mark:mark] = phis
+        self.lines.append(f"{after}:")
+        self.label = after
+
+    def vote(self, conditions: list[Chunk]) -> str:
+        """Return whether any lane of a condition holds."""
+        total = self.names[conditions[0].number]
+        for chunk in conditions[1:]:
+            name = self.temporary()
+            self.line(f"{name} = or {self.vector(MASK)} {total}, {self.names[chunk.number]}")
+            total = name
+        function = f"llvm.vector.reduce.or.{self.suffix(MASK)}"
+        self.declare(function, "i1", self.vector(MASK))
+        name = self.temporary()
+        self.line(f"{name} = call i1 @{function}({self.vector(MASK)} {total})")
+        return name
+
+
+def places_in(chunks: list[Chunk]) -> list[Place]:
+    found: list[Place] = []
+    for chunk in chunks:
+        if isinstance(chunk.detail, Place):
+            found.append(chunk.detail)
+        elif isinstance(chunk.detail, ChunkLoop):
+            found += places_in(chunk.detail.header) + places_in(chunk.detail.body)
+    return found
+
+
+def constant_lanes(mask: Chunk) -> list[int]:
+    """Return the lanes of a constant mask; none where it is known at run time only."""
+    if mask.op != "constant":
+        return []
+    return [int(lane) for lane in np.flatnonzero(np.frombuffer(mask.detail, np.bool_))]
+
+
+def is_run(lanes: list[int]) -> bool:
+    return bool(lanes) and lanes[-1] - lanes[0] + 1 == len(lanes)
+
+
+def is_power_of_two(number: int) -> bool:
+    return number & (number - 1) == 0
+
+
+def memory_type(type: str) -> str:
+    return "i8" if type == MASK else type
+
+
+def size_of(type: str) -> int:
+    return int(DTYPES[type].itemsize)
+
+
+def number_text(number: Any, type: str) -> str:
+    """Return a number as LLVM writes it: floating point by the bits of a double."""
+    if type in ("float", "double"):
+        return f"0x{struct.unpack('<Q', struct.pack('<d', number))[0]:016X}"
+    return str(int(number))

@@ -1,0 +1,72 @@
+"""A kernel as machine code of this CPU, run over ranges of groups by several threads."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Final
+
+import llvmlite.binding as llvm
+
+from drawloom.batch.backends.chunking import cut_into_chunks
+from drawloom.batch.backends.layout import Layout
+from drawloom.batch.backends.llvm import emit_llvm
+from drawloom.batch.backends.order import order_depth_first
+from drawloom.batch.backends.reloads import reload_from_memory
+from drawloom.batch.ir.ir import BITS, Kernel
+from drawloom.cpu.vector.machine import FULL, Loaded, host, vector_bits, vector_registers
+
+C_TYPES: Final[dict[str, Any]] = {
+    "i1": ctypes.c_bool, "i8": ctypes.c_int8, "i16": ctypes.c_int16, "i32": ctypes.c_int32, "i64": ctypes.c_int64,
+    "float": ctypes.c_float, "double": ctypes.c_double,
+}  # fmt: skip
+
+
+#: Registers that LLVM needs beyond what values are counted to need.
+SPARE_REGISTERS: Final = 4
+
+
+class NativeKernel:
+    """One kernel for one layout. `text` is its LLVM IR."""
+
+    def __init__(
+        self, kernel: Kernel, order: str, pack: int, width: int = 0, *, depth_first: bool = False
+    ) -> None:
+        self.kernel = kernel
+        self.pack = pack
+        self.order = order
+        self.layout = Layout(order, pack, width or default_width(kernel))
+        self.program = cut_into_chunks(kernel, self.layout)
+        if depth_first:
+            self.program.block = order_depth_first(self.program.block)
+            reload_from_memory(self.program, vector_registers() - SPARE_REGISTERS)
+        self.text = emit_llvm(kernel, self.program, pack)
+        self.loaded = Loaded(object_code(self.text), [kernel.name])
+        types = [ctypes.c_void_p if p.is_pointer else C_TYPES[p.type] for p in kernel.parameters]
+        prototype = ctypes.CFUNCTYPE(None, *types, ctypes.c_int64, ctypes.c_int64)
+        self.function = prototype(self.loaded.addresses[kernel.name])
+
+    def run(self, arguments: list[Any], first: int, last: int) -> None:
+        """Run groups first to last - 1, a multiple of the pack; pointers are addresses."""
+        self.function(*arguments, first, last)
+
+
+def object_code(text: str) -> bytes:
+    """Return machine code of LLVM IR. The chunks are as they should be: only the code generator runs.
+
+    Raises:
+        RuntimeError: LLVM refuses the text, which is a defect of ours.
+    """
+    target = host()
+    machine = target.machine(FULL)
+    module = llvm.parse_assembly(text)
+    module.triple = target.triple
+    module.data_layout = str(machine.target_data)
+    module.verify()
+    code: bytes = machine.emit_object(module)
+    return code
+
+
+def default_width(kernel: Kernel) -> int:
+    """Return how many lanes of a kernel's numbers fill a vector register."""
+    pointed = [BITS[parameter.type] for parameter in kernel.parameters if parameter.is_pointer]
+    return max(4, vector_bits() // max(pointed, default=32))

@@ -1,0 +1,147 @@
+"""`batch.kernel`: a kernel's text to something that is called with NumPy arrays."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from drawloom.batch.arguments import PYTHON_TYPES, Reach, check_arguments, count_groups
+from drawloom.batch.backends.layout import ORDERS
+from drawloom.batch.backends.native import NativeKernel, default_width
+from drawloom.batch.frontend import syntax
+from drawloom.batch.frontend.lower import lower
+from drawloom.batch.frontend.parser import parse_file
+from drawloom.batch.ir.ir import Kernel as LoweredKernel
+from drawloom.batch.tuning.choose import Choice, choose_layout
+from drawloom.cpu.vector.machine import vector_bits, vector_registers
+from drawloom.errors import DataError
+from drawloom.runtime.ranges import run_ranges
+
+LARGEST_PACK: Final = 64
+#: Packs that are worth a thread: some tens of microseconds of work.
+LEAST_PACKS: Final = 256
+
+
+class Kernel:
+    """A compiled kernel. `source` is its syntax tree, `lowered` its InfReg-IR."""
+
+    def __init__(self, source: syntax.Kernel, *, pack: int | None, order: str | None, contract: bool) -> None:
+        self.source = source
+        self.name = source.name
+        self.lowered: LoweredKernel = lower(source, contract=contract)
+        if pack is None and order is None:
+            width = default_width(self.lowered)
+            choice = choose_layout(self.lowered, width, vector_bits(), vector_registers())
+        else:
+            choice = Choice(order or "rows", pack or 1, False, 0.0)
+        self.pack = choice.pack
+        self.order = choice.order
+        self.depth_first = choice.depth_first
+        self.written = [parameter.is_written for parameter in self.lowered.parameters]
+        self.reach = Reach(self.lowered)
+        self.compiled: dict[int, NativeKernel] = {}
+
+    def __repr__(self) -> str:
+        names = ", ".join(parameter.name for parameter in self.source.parameters)
+        return f"<batch kernel {self.name}({names}), groups of {self.source.wg_size}>"
+
+    def native(self, pack: int) -> NativeKernel:
+        """Return the machine code that runs `pack` groups together."""
+        known = self.compiled.get(pack)
+        if known is None:
+            known = self.compiled[pack] = NativeKernel(self.lowered, self.order, pack, depth_first=self.depth_first)
+        return known
+
+    def __call__(self, *arguments: Any, groups: int | None = None) -> None:
+        """Run the kernel; arrays that it writes to are changed in place.
+
+        Args:
+            arguments: A contiguous NumPy array for each pointer parameter, a number for each other one.
+            groups: The number of work-groups; without it, the length that all arrays with several dimensions begin
+                with.
+
+        Raises:
+            LaunchError: Arguments do not fit; nothing was written.
+        """
+        check_arguments(self.source, self.written, arguments)
+        number = count_groups(self.source, arguments, groups)
+        if number == 0:
+            return
+        by_name = {parameter.name: value for parameter, value in zip(self.source.parameters, arguments)}
+        self.reach.check(by_name, number)
+        passed = [
+            value.ctypes.data if parameter.is_pointer else PYTHON_TYPES[parameter.type.kind](value)
+            for parameter, value in zip(self.source.parameters, arguments)
+        ]
+        whole = number - number % self.pack
+        if whole:
+            native = self.native(self.pack)
+            run_ranges(lambda first, last: native.run(passed, first, last), 0, whole, self.pack, LEAST_PACKS)
+        if whole < number:
+            self.native(1).run(passed, whole, number)
+
+
+def kernel(
+    source: str | os.PathLike[str],
+    *,
+    wg_size: int,
+    name: str | None = None,
+    defines: Mapping[str, str] | None = None,
+    pack: int | None = None,
+    order: str | None = None,
+    contract: bool = True,
+) -> Kernel:
+    """Compile a kernel in the collective register cache idiom for this CPU.
+
+    Args:
+        source: OpenCL C with `shuffle`, as text or as the path of a .cl file.
+        wg_size: The work-items of a group, which `get_local_size()` gives.
+        name: The kernel to take where the text has several.
+        defines: Macros that are defined before the text begins.
+        pack: How many groups share vectors.
+        order: How lanes lie in vectors: "rows", "columns" or "interleaved". Without `pack` and `order`, an estimate
+            of the cost chooses both.
+        contract: Round a product and the sum that takes it once.
+
+    Raises:
+        BatchParseError: The text is not in the language; the error names line and column.
+        BatchTypeError: Types, sizes or indices do not fit.
+        DataError: The file cannot be read, there is no such kernel, or an option is unknown.
+
+    Example:
+        >>> import numpy as np
+        >>> twice = kernel("__kernel void twice(double *x) { x[get_global_id()] *= 2; }", wg_size=4)
+        >>> x = np.ones((3, 4))
+        >>> twice(x)
+        >>> x.sum()
+        np.float64(24.0)
+    """
+    if order is not None and order not in ORDERS:
+        raise DataError(f"order is {order!r}\n  expected {', '.join(ORDERS)}")
+    if pack is not None and pack not in range(1, LARGEST_PACK + 1):
+        raise DataError(f"pack is {pack!r}\n  expected 1 to {LARGEST_PACK}")
+    text, file = read_source(source)
+    kernels = parse_file(text, wg_size=wg_size, defines=defines, file=file)
+    return Kernel(choose(kernels, name, file), pack=pack, order=order, contract=contract)
+
+
+def choose(kernels: dict[str, syntax.Kernel], name: str | None, file: str) -> syntax.Kernel:
+    """Return the kernel of a name, or the only one."""
+    if name is None and len(kernels) == 1:
+        return next(iter(kernels.values()))
+    if name not in kernels:
+        asked = "several kernels, and none was chosen" if name is None else f"no kernel {name}"
+        raise DataError(f"{file}: {asked}\n  expected one of {', '.join(kernels)}")
+    return kernels[name]
+
+
+def read_source(source: str | os.PathLike[str]) -> tuple[str, str]:
+    """Return a kernel's text and what errors call it."""
+    if isinstance(source, str) and not source.endswith(".cl"):
+        return source, "<text>"
+    try:
+        return Path(source).read_text(encoding="utf-8"), os.fspath(source)
+    except (OSError, UnicodeDecodeError) as failure:
+        raise DataError(f"{os.fspath(source)}: cannot be read as text: {failure}") from None

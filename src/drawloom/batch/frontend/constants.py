@@ -1,0 +1,73 @@
+"""Numbers that are written in a kernel, and expressions of them whose value is known while it is parsed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from drawloom.batch.frontend.source import Position
+from drawloom.batch.frontend.syntax import Binary, Cast, Conditional, Constant, Expression, Unary
+from drawloom.batch.numbers import binary, convert
+from drawloom.batch.types import DOUBLE, FLOAT, INT, LONG, UINT, ULONG
+
+
+def parse_literal(text: str, kind: str, position: Position) -> Constant | None:
+    """Return a number with C's type for it; None where no integer type holds it.
+
+    Args:
+        text: A literal of C.
+        kind: What pycparser calls its type: "double", "float" and such, or an integer's.
+        position: Where the literal stands.
+    """
+    if kind in ("float", "double", "long double"):
+        return parse_real(text, position)
+    digits = text.rstrip("uUlL")
+    suffix = text[len(digits) :].lower()
+    prefix = digits[:2].lower()
+    base = 16 if prefix == "0x" else 2 if prefix == "0b" else 8 if digits[0] == "0" else 10
+    number = int(digits[2:] if base in (2, 16) else digits, base)
+    # C11 6.4.4.1p5: the first type of the list that holds the value.
+    wide = [LONG, ULONG] if "l" in suffix else [INT, UINT, LONG, ULONG]
+    types = [t for t in wide if (t.kind == "u" if "u" in suffix else t.kind == "i" or base != 10)]
+    for scalar in types:
+        if number <= np.iinfo(scalar.dtype).max:
+            return Constant(scalar, position, scalar.dtype.type(number))
+    return None
+
+
+def parse_real(text: str, position: Position) -> Constant:
+    is_hexadecimal = text[:2].lower() == "0x"
+    # In a hexadecimal number, which has an exponent, f is a suffix only after that.
+    number = text.rstrip("fFlL")
+    value = float.fromhex(number) if is_hexadecimal else float(number)
+    if text[-1] in "fF":
+        return Constant(FLOAT, position, np.float32(value))
+    return Constant(DOUBLE, position, np.float64(value))
+
+
+def constant_value(value: Expression) -> np.generic | None:
+    """Return the value of an integer expression of constants, None where it is not one."""
+    if value.type.is_float:
+        return None
+    if isinstance(value, Constant):
+        return value.value
+    if isinstance(value, Cast):
+        inner = constant_value(value.operand)
+        result = None if inner is None else convert(np.asarray(inner), value.type)
+    elif isinstance(value, Unary) and value.op != "!":
+        inner = constant_value(value.operand)
+        if inner is None:
+            return None
+        zero = np.zeros((), value.type.dtype)
+        result = binary("-" if value.op == "-" else "^", zero if value.op == "-" else ~zero, np.asarray(inner))
+    elif isinstance(value, Binary):
+        left, right = constant_value(value.left), constant_value(value.right)
+        result = None if left is None or right is None else binary(value.op, np.asarray(left), np.asarray(right))
+    elif isinstance(value, Conditional):
+        choice = constant_value(value.condition)
+        return None if choice is None else constant_value(value.then if choice else value.otherwise)
+    else:
+        return None
+    if result is None:
+        return None
+    folded: np.generic = value.type.dtype.type(result)
+    return folded

@@ -1,0 +1,228 @@
+"""The typed syntax tree of a kernel file, the grammar that `parser.py` accepts (paper, grammar 1, and what is beyond).
+
+    file       ::= kernel*
+    kernel     ::= '__kernel' 'void' NAME '(' parameter (',' parameter)* ')' '{' statement* '}'
+    parameter  ::= type '*' NAME | type NAME
+    statement  ::= '{' statement* '}' | ';' | expression ';'
+                 | ['__local'] type declarator (',' declarator)* ';'
+                 | target '=' expression ';' | target op'=' expression ';' | '++' target ';' | target '++' ';'
+                 | 'if' '(' expression ')' statement ['else' statement]
+                 | 'while' '(' expression ')' statement
+                 | 'do' statement 'while' '(' expression ')' ';'
+                 | 'for' '(' [statement] ';' [expression] ';' [statement] ')' statement
+    declarator ::= NAME ['=' expression] | NAME '[' constant ']' ['=' '{' expression, ... '}']
+    target     ::= NAME | NAME '[' expression ']' | '*' pointer
+    pointer    ::= NAME | pointer ('+' | '-') expression
+    expression ::= literal | target | expression op expression | unary expression | '(' type ')' expression
+                 | expression '?' expression ':' expression | builtin '(' expression, ... ')'
+                 | 'shuffle' '(' expression ',' expression ')'
+
+The tree has no `op=`, no `++` and no implicit conversion: the parser writes them out. `get_local_size()` is a constant.
+Comparisons and logical operators have the type `bool`; a `Cast` makes them an `int` where arithmetic needs one.
+
+What a kernel means, beyond C: the work-items of a group run in lockstep, statement by statement; a condition masks the
+items for which it is false. A variable's initial value, zero where none is given,
+reaches masked items too. The step of
+`for (int i = ...; ...; i += ...)` reaches them as well. `shuffle(value, lane)` evaluates `value` in every item,
+masked or not, and gives each item the value of item `lane` modulo the group's size. A load in a
+masked item gives 0 and touches no memory. Integers wrap, shift counts are taken modulo the width (OpenCL C 6.3.j),
+x / 0 is x and x % 0 is 0, conversions of floating point to integers saturate and take NaN to 0. Of several items that
+store to one place, the highest one wins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from drawloom.batch.frontend.source import Position, Source
+from drawloom.batch.types import ScalarType
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    type: ScalarType
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
+class Constant(Expression):
+    """A literal; `value` is a NumPy scalar of the type."""
+
+    value: np.generic
+
+
+@dataclass(frozen=True, slots=True)
+class Read(Expression):
+    """A scalar variable or parameter."""
+
+    variable: Variable
+
+
+@dataclass(frozen=True, slots=True)
+class Element(Expression):
+    """An element of a private or local array."""
+
+    variable: Variable
+    index: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Load(Expression):
+    """An element of the memory that a pointer parameter points to."""
+
+    pointer: Parameter
+    index: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Unary(Expression):
+    """`op` is - or ~ on promoted operands, or ! on a bool."""
+
+    op: str
+    operand: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Binary(Expression):
+    """`op` is + - * / % & | ^ << >>, or a comparison. Both operands have one type, except for shifts."""
+
+    op: str
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Logical(Expression):
+    """`op` is && or ||; the right operand is evaluated only in the items where it decides."""
+
+    op: str
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional(Expression):
+    condition: Expression
+    then: Expression
+    otherwise: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Cast(Expression):
+    operand: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Expression):
+    """A builtin function of values (`builtins.py`), all arguments of the result's type unless the table says more."""
+
+    name: str
+    arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shuffle(Expression):
+    value: Expression
+    lane: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Identity(Expression):
+    """A work-item's place: `name` is get_local_id, get_group_id or get_global_id."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
+class Declare(Statement):
+    """A variable's scope begins. A private one has its initial value in every item, masked ones too; without, zero."""
+
+    variable: Variable
+    initial: Expression | None
+
+
+@dataclass(frozen=True, slots=True)
+class Assign(Statement):
+    target: Read | Element | Load
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluate(Statement):
+    """An expression whose value nobody takes; its loads may still be refused."""
+
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Block(Statement):
+    statements: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class If(Statement):
+    condition: Expression
+    then: Statement
+    otherwise: Statement | None
+
+
+@dataclass(frozen=True, slots=True)
+class Loop(Statement):
+    """`for` and `while`: `first` runs once, `step` after each turn; `tests_first` is False for `do`. `counts_for_all`
+    says that the step changes only the variable that the loop declares: then it runs in masked items, too."""
+
+    first: Statement | None
+    condition: Expression
+    step: Statement | None
+    body: Statement
+    tests_first: bool
+    counts_for_all: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Variable:
+    """A private or local variable; `extent` is 0 for a scalar. `number` is unique in the kernel."""
+
+    name: str
+    type: ScalarType
+    extent: int
+    is_local: bool
+    number: int
+    position: Position
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parameter:
+    """A kernel's parameter. `is_pointer` ones point to `type`; `is_constant` ones are not written."""
+
+    name: str
+    type: ScalarType
+    is_pointer: bool
+    is_constant: bool
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarParameter(Expression):
+    """A parameter passed by value."""
+
+    parameter: Parameter
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    name: str
+    wg_size: int
+    parameters: tuple[Parameter, ...]
+    body: Block
+    source: Source = field(repr=False)
+
+    def parameter(self, name: str) -> Parameter:
+        return next(parameter for parameter in self.parameters if parameter.name == name)

@@ -1,0 +1,57 @@
+"""Preprocessed kernel text to pycparser's tree, its refusals turned into ours."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from drawloom.batch.frontend.preprocess import Preprocessed
+from drawloom.batch.frontend.source import MissingParserError, Position, Source
+
+PLACE: Final = re.compile(r"^(?P<file>.*?):(?P<line>\d+):(?P<column>\d+): (?P<message>.*)$", re.DOTALL)
+
+
+def read_tree(source: Source, preprocessed: Preprocessed) -> Any:
+    """Return pycparser's tree."""
+    try:
+        from pycparser.c_lexer import CLexer
+        from pycparser.c_parser import CParser, ParseError
+    except ImportError:
+        raise MissingParserError(
+            "kernels in OpenCL C need pycparser, which is not installed", ["pip install 'drawloom[batch]'"]
+        ) from None
+    last = Position(1, 1)
+
+    class RecordingLexer(CLexer):  # type: ignore[misc]
+        """Remembers the last token, because some of pycparser's errors name no place."""
+
+        def token(self) -> Any:
+            nonlocal last
+            token = super().token()
+            if token is not None:
+                last = Position(token.lineno, token.column)
+            return token
+
+    try:
+        return CParser(lexer=RecordingLexer).parse(preprocessed.text, filename="")
+    except ParseError as failure:
+        match = PLACE.match(str(failure))
+        where = Position(int(match["line"]), int(match["column"])) if match else last
+        message = match["message"] if match else str(failure).lstrip(": ")
+    except (AssertionError, AttributeError, TypeError, ValueError, KeyError, IndexError) as failure:
+        # pycparser checks some malformed declarations by assertion only.
+        where, message = last, f"this declaration is malformed ({type(failure).__name__})"
+    for ours, theirs in (("__kernel", "inline"), ("__local", "register")):
+        message = message.replace(f"before: {theirs}", f"before: {ours}")
+    if message.startswith("before: "):
+        message = f"unexpected {message.removeprefix('before: ')}"
+    raise source.parse_error(message[:1].lower() + message[1:], preprocessed.position(*where)) from None
+
+
+def place_of(node: Any) -> tuple[int, int]:
+    """Return the line and column of a node of pycparser's; declarations have theirs on what they declare."""
+    while node is not None and getattr(node, "coord", None) is None:
+        node = next((child for _, child in node.children()), None)
+    if node is None:
+        return 1, 1
+    return node.coord.line, node.coord.column or 1

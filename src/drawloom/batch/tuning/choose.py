@@ -1,0 +1,78 @@
+"""The layout of a kernel: which order of lanes, how many groups share vectors, and in which order instructions stand.
+
+Every candidate is cut into chunks and priced by `cost.py`, without being compiled or measured. So a kernel has the same
+layout on every run on CPUs with the same vectors. The search begins with few groups and ends where more do not help.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from drawloom.batch.backends.chunking import cut_into_chunks
+from drawloom.batch.backends.layout import Layout
+from drawloom.batch.backends.order import order_depth_first
+from drawloom.batch.ir.ir import Kernel
+from drawloom.batch.tuning.cost import estimate_cost
+
+#: Packs that are tried for each order, in this sequence, until one is worse than the one before.
+PACKS: Final[dict[str, tuple[int, ...]]] = {
+    "rows": (1, 2, 4), "columns": (1, 2, 4, 8), "interleaved": (2, 4, 8, 16),
+}  # fmt: skip
+#: A candidate that is larger is not tried with more groups: compiling it takes seconds.
+LARGEST_PROGRAM: Final = 6000
+#: An estimate has to be lower by this much to be worth a larger program, and by this much to be worth another order of
+#: instructions, of which the estimate of chains is less certain.
+MARGIN: Final = 0.97
+DEPTH_FIRST_MARGIN: Final = 0.9
+
+
+class Choice(NamedTuple):
+    """A layout and its estimated cycles for a group."""
+
+    order: str
+    pack: int
+    depth_first: bool
+    cycles: float
+
+
+def choose_layout(kernel: Kernel, width: int, vector_bits: int, registers: int) -> Choice:
+    """Return the layout with the lowest estimate.
+
+    Args:
+        kernel: InfReg-IR.
+        width: The lanes of a chunk.
+        vector_bits: The width of a register.
+        registers: How many vector registers there are.
+
+    Example:
+        >>> from drawloom.batch.frontend.lower import lower
+        >>> from drawloom.batch.kernels import parse_ready
+        >>> choose_layout(lower(parse_ready("ldus", wg_size=4)), 8, 512, 32)[:2]
+        ('interleaved', 8)
+    """
+    best: Choice | None = None
+    for order in PACKS:
+        for choice in candidates(kernel, order, width, vector_bits, registers):
+            margin = DEPTH_FIRST_MARGIN if choice.depth_first else MARGIN
+            if best is None or choice.cycles < best.cycles * margin:
+                best = choice
+    assert best is not None
+    return best
+
+
+def candidates(kernel: Kernel, order: str, width: int, vector_bits: int, registers: int) -> Iterator[Choice]:
+    """Yield the choices of one order until packing more groups does not help."""
+    last = float("inf")
+    for pack in PACKS[order]:
+        program = cut_into_chunks(kernel, Layout(order, pack, width))
+        lowest = float("inf")
+        for depth_first in (False, True):
+            if depth_first:
+                program.block = order_depth_first(program.block)
+            cycles = estimate_cost(program, pack, vector_bits, registers)
+            lowest = min(lowest, cycles)
+            yield Choice(order, pack, depth_first, cycles)
+        if lowest >= last or program.number > LARGEST_PROGRAM:
+            return
+        last = lowest

@@ -1,0 +1,192 @@
+"""What kernels may be written in, and the place of every refusal."""
+
+import numpy as np
+import pytest
+
+from drawloom.batch import BatchParseError, BatchTypeError, parse_file
+from drawloom.batch.frontend.syntax import Assign, Block, Cast, Constant, Declare, Loop
+from drawloom.errors import Error
+
+pytest.importorskip("pycparser")
+
+
+def refusal(text: str, wg_size: int = 4) -> str:
+    with pytest.raises(Error) as refused:
+        parse_file(text, wg_size=wg_size, file="k.cl")
+    return str(refused.value)
+
+
+def body(text: str, wg_size: int = 4) -> tuple[object, ...]:
+    kernel = parse_file("__kernel void k(float *p, int n) {" + text + "}", wg_size=wg_size)["k"]
+    return kernel.body.statements
+
+
+BAD = {
+    "int x = = 3;": "invalid expression",
+    "goto end;": "'goto' is not part of the language",
+    "switch (n) { case 1: ; }": "'switch' is not part of the language",
+    "for (;;) { break; }": "break is not part of the language",
+    "return;": "return is not part of the language",
+    "struct s { int a; } x;": "struct is not part of the language",
+    "static int x;": "'static' is not part of the language",
+    "int x = (n = 3);": "an assignment within an expression is not part of the language",
+    "int x = n++;": "++ is not part of the language within an expression",
+    "float *q = p;": "q is neither a value nor an array of values",
+    "float a[n];": "the size of a is not known at compile time",
+    "float a[0];": "a has 0 elements",
+    "float a[2][2];": "a is neither a value nor an array of values",
+    "float a[2]; a[2] = 1;": "index 2 is out of range for a[2]",
+    "float a[2]; a = 1;": "a is an array",
+    "float x; x[0] = 1;": "x is not an array",
+    "y = 1;": "y is not declared",
+    "int x; int x;": "x is declared twice in one block",
+    "n = 1;": "n is a parameter, which a kernel cannot assign to",
+    "p = 1;": "p is a pointer",
+    "float x = 1.5f % 2;": "% of float and int",
+    "float x = ~1.5f;": "~ of a float",
+    "float a[2]; a[1.0f] = 1;": "an index has the type float",
+    "shuffle(1, 4);": "lane 4 is out of range for 4 work-items",
+    "shuffle(1);": "shuffle takes 2 arguments, found 1",
+    "printf(1);": "printf is not a function of the language",
+    "sqrt(1, 2);": "sqrt takes 1 arguments, found 2",
+    "get_local_id(1);": "get_local_id of a dimension other than 0",
+    "__local int x = 3;": "a __local variable has no initial value",
+    'char c = "a";': "the character '\"' is not part of the language",
+    "x x x;": "unexpected x",
+    "half x;": "half",
+    "long double x;": "the type long double is not part of the language",
+    "int x = 99999999999999999999;": "99999999999999999999 is too large for every integer type",
+    "int sqrt;": "sqrt is the name of a function",
+    "1 = 2;": "this cannot be assigned to",
+}
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_what_is_outside_of_the_grammar_is_refused(text: str) -> None:
+    report = refusal("__kernel void k(float *p, int n) {\n    " + text + "\n}")
+    assert BAD[text] in report
+    place = report.split(":")
+    assert place[0] == "k.cl"
+    assert place[1] == "2"
+    assert int(place[2]) >= 5
+
+
+def test_a_refusal_quotes_the_line_and_points_at_the_place() -> None:
+    report = refusal("__kernel void k(float *p) {\n\tp[0] = undefined_name;\n}")
+    assert report == "k.cl:2:9: undefined_name is not declared\n      p[0] = undefined_name;\n             ^"
+
+
+def test_a_macro_is_blamed_at_its_use() -> None:
+    report = refusal("#define BAD undefined_name\n__kernel void k(float *p) {\n    p[0] = BAD;\n}")
+    assert report.startswith("k.cl:3:12: undefined_name is not declared")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "the file has no kernel"),
+        ("int f(int x) { return x; }", "f is not a kernel, and helper functions are not supported"),
+        ("__kernel int k(float *p) {}", "k returns a value"),
+        ("__kernel void k(float **p) {}", "p is neither a value nor a pointer to values"),
+        ("__kernel void k(bool *p) {}", "p points to bool"),
+        ("__kernel void k(const float *p) { p[0] = 1; }", "p points to constants"),
+        ("__kernel void k(float *p, int p) {}", "p is declared twice in one block"),
+        ("__kernel void k(float *p) {} __kernel void k(float *p) {}", "k is defined twice"),
+        ("int x;", "only kernels may stand outside of kernels"),
+        ("__kernel void k(float *p) { /* ", "this comment does not end"),
+        ("__kernel void k(float *p) { p[0] = @; }", "the character '@' is not part of the language"),
+        ("#include <math.h>\n__kernel void k(float *p) {}", "the directive #include is not part of the language"),
+        ("#ifdef X\n__kernel void k(float *p) {}", "this condition has no #endif"),
+        ("#define TWICE(x) x x\n__kernel void k(float *p) { TWICE(1, 2); }", "TWICE takes 1 arguments, found 2"),
+        ("__kernel void k(float *p) {" + "(" * 5000, "too deeply"),
+    ],
+)
+def test_malformed_files_are_refused(text: str, message: str) -> None:
+    assert message in refusal(text)
+
+
+def test_group_sizes_are_checked() -> None:
+    assert "the group size is 0" in refusal("__kernel void k(float *p) {}", wg_size=0)
+
+
+def test_the_parser_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "pycparser.c_lexer", None)
+    assert refusal("__kernel void k(float *p) {}") == (
+        "kernels in OpenCL C need pycparser, which is not installed\n  - pip install 'drawloom[batch]'"
+    )
+
+
+def test_the_group_size_is_a_constant() -> None:
+    declared = body("double t[get_local_size() * 2 + 1];", wg_size=8)[0]
+    assert isinstance(declared, Declare)
+    assert declared.variable.extent == 17
+
+
+def test_implicit_conversions_are_written_out() -> None:
+    _, assignment = body("char c; c += n;")
+    assert isinstance(assignment, Assign)
+    assert isinstance(assignment.value, Cast)
+    assert assignment.value.type.name == "char"
+    assert assignment.value.operand.type.name == "int"
+
+
+@pytest.mark.parametrize(
+    ("literal", "type", "value"),
+    [("1", "int", 1), ("1u", "uint", 1), ("1L", "long", 1), ("0x80000000", "uint", 2**31),
+     ("2147483648", "long", 2**31),
+     ("0xFFFFFFFFFFFFFFFF", "ulong", 2**64 - 1), ("010", "int", 8), ("0b101", "int", 5), ("1.5", "double", 1.5),
+     ("1.5f", "float", 1.5), ("1e3", "double", 1000.0), ("0x1p-1", "double", 0.5), (".5f", "float", 0.5)],
+)  # fmt: skip
+def test_literals_have_the_types_of_c(literal: str, type: str, value: float) -> None:
+    statement = body(f"{literal};")[0]
+    constant = statement.value  # type: ignore[attr-defined]
+    assert isinstance(constant, Constant)
+    assert constant.type.name == type
+    assert constant.value.item() == value
+
+
+def test_macros_conditions_and_comments() -> None:
+    text = """
+    #define SIZE 4  // a comment
+    #define ELEMENT(array, index) \\
+        array[(index) % SIZE]
+    #ifdef WIDE
+    #define T double
+    #else
+    #define T float
+    #endif
+    /* a comment
+       of two lines */
+    __kernel void k(__global T *restrict p) { T a[SIZE]; ELEMENT(a, 5) = p[0]; p[0] = ELEMENT(a, 1); }
+    """
+    assert parse_file(text, wg_size=1)["k"].parameters[0].type.name == "float"
+    assert parse_file(text, wg_size=1, defines={"WIDE": ""})["k"].parameters[0].type.name == "double"
+
+
+def test_pointers_may_be_moved() -> None:
+    text = "__kernel void k(float *p) { *p = 1; *(p + 2) = 3; (p + 1)[3] = 5; *(2 + p + 4 - 1) = 6; *&p[7] = 8; }"
+    kernel = parse_file(text, wg_size=1)["k"]
+    memory = np.zeros(8, np.float32)
+    from drawloom.batch import interpret
+
+    interpret(kernel, 1, {"p": memory})
+    assert memory.tolist() == [1, 0, 3, 0, 5, 6, 0, 8]
+
+
+def test_a_file_may_have_several_kernels() -> None:
+    kernels = parse_file("__kernel void a(int *p) {}\nkernel void b(int *p) {}", wg_size=1)
+    assert list(kernels) == ["a", "b"]
+
+
+def test_for_loops_that_declare_their_counter_count_for_all_items() -> None:
+    for text, expected in (("for (int i = 0; i < 3; i++) ;", True), ("int i; for (i = 0; i < 3; i++) ;", False)):
+        blocks = [block for block in body(text) if isinstance(block, Block)]
+        loop = next(part for block in blocks for part in block.statements if isinstance(part, Loop))
+        assert loop.counts_for_all is expected
+
+
+def test_errors_have_their_classes() -> None:
+    with pytest.raises(BatchParseError):
+        parse_file("__kernel void k(int *p) { return; }", wg_size=1)
+    with pytest.raises(BatchTypeError):
+        parse_file("__kernel void k(int *p) { q[0] = 1; }", wg_size=1)

@@ -1,0 +1,113 @@
+"""`batch.kernel` on NumPy arrays: results, and arguments that are refused before anything is written."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from drawloom import batch
+from drawloom.batch.kernels import read_text
+from drawloom.errors import DataError, LaunchError
+from tests.batch.cases import check_result, copied, make_arguments
+
+pytest.importorskip("pycparser")
+
+ADD = "__kernel void add(const double *a, double *b, int n) { b[get_global_id()] += n * a[get_global_id()]; }"
+
+
+@pytest.mark.parametrize("groups", [0, 1, 2, 3, 5, 7, 8, 9, 31, 64, 97, 1009])
+@pytest.mark.parametrize(("order", "pack"), [("rows", 1), ("rows", 4), ("columns", 2), ("interleaved", 8)])
+def test_any_number_of_groups(groups: int, order: str, pack: int) -> None:
+    ldus = batch.kernel(read_text("ldus"), wg_size=5, defines={"real": "double"}, order=order, pack=pack)
+    arguments = make_arguments("ldus", 5, groups, np.float64)
+    before = copied(arguments)
+    ldus(arguments["mat_a"])
+    if groups:
+        check_result("ldus", 5, before, arguments)
+
+
+def test_nothing_beyond_the_arrays_is_touched() -> None:
+    for order, pack in (("rows", 2), ("columns", 2), ("interleaved", 4)):
+        gemm = batch.kernel(read_text("gemm"), wg_size=3, defines={"real": "float"}, order=order, pack=pack)
+        whole = np.full((3, 2 + 7 * 9 + 2), 5, np.float32)
+        a, b, c = (row[2:-2].reshape(7, 3, 3) for row in whole)
+        a[:], b[:] = np.random.default_rng(0).random((2, 7, 3, 3))
+        gemm(a, b, c)
+        assert np.allclose(c, a @ b)
+        assert (whole[:, :2] == 5).all()
+        assert (whole[:, -2:] == 5).all()
+
+
+def test_a_launch_large_enough_for_several_threads() -> None:
+    add = batch.kernel(ADD, wg_size=8)
+    a, b = np.arange(80_000.0).reshape(-1, 8), np.ones((10_000, 8))
+    add(a, b, 2)
+    assert np.array_equal(b, 1 + 2 * a)
+
+
+def test_a_kernel_may_come_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "add.cl"
+    path.write_text(ADD + "\n__kernel void other(int *p) {}")
+    assert repr(batch.kernel(path, wg_size=2, name="add")) == "<batch kernel add(a, b, n), groups of 2>"
+    with pytest.raises(DataError, match="several kernels, and none was chosen\n  expected one of add, other"):
+        batch.kernel(path, wg_size=2)
+    with pytest.raises(DataError, match=r"no kernel third"):
+        batch.kernel(str(path), wg_size=2, name="third")
+    with pytest.raises(DataError, match=r"missing\.cl: cannot be read as text"):
+        batch.kernel("missing.cl", wg_size=2)
+
+
+@pytest.mark.parametrize("options", [{"order": "diagonal"}, {"pack": 0}, {"pack": 1.5}, {"pack": 65}])
+def test_unknown_options_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(DataError):
+        batch.kernel(ADD, wg_size=4, **options)
+
+
+def refusals() -> list[tuple[Any, str]]:
+    a, b = np.ones((2, 4)), np.ones((2, 4))
+    locked = b.copy()
+    locked.flags.writeable = False
+    shared = np.ones((4, 4))
+    misaligned = np.zeros(65, np.uint8)[1:].view(np.float64).reshape(2, 4)
+    return [
+        ((a, b), "expected 3 arguments (a, b, n), found 2"),
+        (([1.0], b, 1), "a is a list\n  expected a NumPy array"),
+        ((a.astype(np.float32), b, 1), "a is an array of float32\n  expected float64"),
+        ((a.astype(">f8"), b, 1), "a is an array of >f8\n  expected float64"),
+        ((a.T, b, 1), "a is not contiguous"),
+        ((misaligned, b, 1), "a is not aligned"),
+        ((a, locked, 1), "b is read-only, and the kernel writes to it"),
+        ((shared[:2], shared[1:3], 1), "a and b overlap, and the kernel writes to one"),
+        ((a, b, "1"), "n is a str\n  expected a number"),
+        ((a, b, 1.5), "n is 1.5\n  expected a number of type int"),
+        ((a, b, 2**40), "n is 1099511627776\n  expected a number of type int"),
+        ((a, b, np.ones(2)), "n is an array\n  expected a number"),
+        ((a.reshape(-1), b.reshape(-1), 1), "the number of groups is not known"),
+        ((a[:1], b, 1), "they begin with 1, 2"),
+    ]
+
+
+@pytest.mark.parametrize(("arguments", "message"), refusals())
+def test_arguments_that_do_not_fit_are_refused(arguments: Any, message: str) -> None:
+    with pytest.raises(LaunchError) as refused:
+        batch.kernel(ADD, wg_size=4)(*arguments)
+    assert message in str(refused.value)
+    assert all((value == 1).all() for value in arguments if isinstance(value, np.ndarray) and value.flags.aligned)
+
+
+def test_arrays_that_are_too_small_are_refused() -> None:
+    add = batch.kernel(ADD, wg_size=4)
+    with pytest.raises(LaunchError, match="group 2 accesses element 11 of a, an array of 8 elements"):
+        add(np.ones((2, 4)), np.ones((3, 4)), 1, groups=3)
+    with pytest.raises(LaunchError, match="groups is -1"):
+        add(np.ones((2, 4)), np.ones((3, 4)), 1, groups=-1)
+    back = batch.kernel("__kernel void k(double *p) { p[(int)get_local_id() - 1] = 1; }", wg_size=2)
+    with pytest.raises(LaunchError, match="group 0 accesses element -1 of p"):
+        back(np.zeros((1, 2)))
+
+
+def test_an_index_of_32_bits_limits_the_groups() -> None:
+    k = batch.kernel("__kernel void k(double *p) { int i = get_group_id() * 65536; p[i] = 1; }", wg_size=1)
+    with pytest.raises(LaunchError, match="32,769 groups overflow an index of 32 bits\n  run at most 32,768 at once"):
+        k(np.zeros((1, 1)), groups=32769)

@@ -1,0 +1,61 @@
+"""`drawloom batch`: a kernel after each stage."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import llvmlite.binding as llvm
+import pytest
+from click.testing import Result
+
+from drawloom.batch.ir.parser import parse_kernel
+from drawloom.batch.kernels import read_text
+
+pytest.importorskip("pycparser")
+
+Command = Callable[..., Result]
+
+
+@pytest.fixture
+def gemm(tmp_path: Path) -> str:
+    path = tmp_path / "gemm.cl"
+    path.write_text(read_text("gemm"))
+    return str(path)
+
+
+def test_infreg_ir_parses_back(gemm: str, drawloom: Command) -> None:
+    done = drawloom("batch", gemm, "--wg-size", "4", "-D", "real=double", "--emit", "infreg", "--pack", "2")
+    assert done.exit_code == 0, done.output
+    kernel = parse_kernel(done.stdout)
+    assert (kernel.name, kernel.wg_size) == ("gemm", 4)
+    assert [parameter.is_written for parameter in kernel.parameters] == [False, False, True]
+
+
+def test_llvm_ir_is_llvm_ir(gemm: str, tmp_path: Path, drawloom: Command) -> None:
+    output = tmp_path / "gemm.ll"
+    done = drawloom("batch", gemm, "--wg-size", "4", "-D", "real=float", "--order", "rows", "-o", str(output))
+    assert done.exit_code == 0, done.output
+    text = output.read_text()
+    llvm.parse_assembly(text).verify()
+    assert "@llvm.fma." in text
+
+
+def test_products_are_rounded_on_request(gemm: str, drawloom: Command) -> None:
+    done = drawloom("batch", gemm, "--wg-size", "4", "-D", "real=float", "--no-contract")
+    assert "@llvm.fma." not in done.stdout
+    assert "fmul" in done.stdout
+
+
+def test_a_macro_without_a_value_is_1(tmp_path: Path, drawloom: Command) -> None:
+    path = tmp_path / "k.cl"
+    path.write_text("__kernel void k(int *x) { x[get_global_id()] = ONE; }")
+    done = drawloom("batch", str(path), "--wg-size", "1", "-D", "ONE", "--emit", "infreg")
+    assert "splat (i32 1)" in done.stdout
+
+
+def test_errors_name_their_place(gemm: str, tmp_path: Path, drawloom: Command) -> None:
+    done = drawloom("batch", gemm, "--wg-size", "4")
+    assert done.exit_code == 1
+    assert f"{gemm}:4:31: " in done.stderr
+    done = drawloom("batch", str(tmp_path / "missing.cl"), "--wg-size", "4")
+    assert done.exit_code == 1
+    assert "missing.cl: cannot be read as text" in done.stderr

@@ -1,0 +1,137 @@
+"""Draws random kernels in the collective register cache idiom and runs each in several ways, which have to agree.
+
+    python -m tools.fuzz_batch --count 5000 --first 0
+    python -m tools.fuzz_batch --kernels        # the ready kernels in every order, size, pack and type
+
+The interpreter of the syntax tree, the interpreter of InfReg-IR, whose text has to parse back, and machine code in
+every order of lanes, for 1 to 4 groups that share vectors, and for vectors of several widths. The first kernel that
+fails is printed with its seed, and the exit status is 1.
+"""
+
+import argparse
+import itertools
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+
+from drawloom.batch import interpret, interpret_ir, lower, parse_file
+from drawloom.batch.backends.layout import ORDERS
+from drawloom.batch.backends.native import NativeKernel
+from drawloom.batch.frontend.syntax import Kernel
+from drawloom.batch.ir.parser import parse_kernel
+from drawloom.batch.ir.printer import show_kernel
+from drawloom.batch.ir.verifier import verify
+from drawloom.batch.kernels import READY, parse_ready
+from tests.batch.cases import flat, make_arguments
+from tests.batch.random_kernels import Generator
+
+WIDTHS = (4, 8, 16)
+PACKS = (1, 2, 4)
+REALS = {"float": np.float32, "double": np.float64}
+#: Unrolled steps of a hundred operations each: larger packs take minutes to compile.
+LARGEST_FRCG = 16
+
+
+def check(seed: int) -> str:
+    """Return what is wrong with the kernel of a seed, or nothing."""
+    generator = Generator(seed)
+    kernel = parse_file(generator.text, wg_size=generator.wg_size, file=f"seed {seed}")["drawn"]
+    arguments = generator.arguments()
+    contract = seed % 2 == 0
+    expected = copied(arguments)
+    interpret(kernel, generator.groups, expected, contract=contract)
+    lowered = lower(kernel, contract=contract)
+    verify(lowered)
+    found = copied(arguments)
+    interpret_ir(lowered, generator.groups, found)
+    fault = difference(expected, found)
+    if fault:
+        return f"{generator.text}\ngroups of {generator.wg_size}, InfReg-IR: {fault}"
+    text = show_kernel(lowered, 1 + seed % 2)
+    if show_kernel(parse_kernel(text), 1 + seed % 2) != text:
+        return f"{generator.text}\nparses back from its InfReg-IR to another kernel"
+    for number, order in enumerate(ORDERS):
+        pack = PACKS[(seed + number) % len(PACKS)]
+        width = WIDTHS[(seed // 3 + number) % len(WIDTHS)]
+        native = NativeKernel(lowered, order, pack, width, depth_first=(seed + number) % 2 == 0)
+        found = run_native(kernel, native, generator.groups // pack * pack, arguments)
+        fault = difference(reference(kernel, generator.groups // pack * pack, arguments, contract), found)
+        if fault:
+            return f"{generator.text}\ngroups of {generator.wg_size}, {order}, pack {pack}, width {width}: {fault}"
+    return ""
+
+
+def check_ready_kernels() -> int:
+    for name, size, (real, dtype) in itertools.product(READY, range(4, 33, 4), REALS.items()):
+        kernel = parse_ready(name, wg_size=size, real=real)
+        lowered = lower(kernel)
+        for order, pack in itertools.product(ORDERS, PACKS):
+            if name == "frcg" and size * pack > LARGEST_FRCG:
+                continue
+            arguments = make_arguments(name, size, 2 * pack, dtype, seed=size)
+            expected = reference(kernel, 2 * pack, flat(arguments), True)
+            native = NativeKernel(lowered, order, pack, depth_first=pack != 2)
+            fault = difference(expected, run_native(kernel, native, 2 * pack, flat(arguments)))
+            if fault:
+                print(f"{name}, {real}, groups of {size}, {order}, pack {pack}: {fault}")
+                return 1
+        print(f"{name}, {real}, groups of {size}: every order and pack agrees", flush=True)
+    return 0
+
+
+def copied(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in arguments.items()}
+
+
+def reference(kernel: Kernel, groups: int, arguments: dict[str, Any], contract: bool) -> dict[str, Any]:
+    result = copied(arguments)
+    if groups:
+        interpret(kernel, groups, result, contract=contract)
+    return result
+
+
+def run_native(kernel: Kernel, native: NativeKernel, groups: int, arguments: dict[str, Any]) -> dict[str, Any]:
+    result = copied(arguments)
+    passed = [
+        result[parameter.name].ctypes.data if parameter.is_pointer else result[parameter.name]
+        for parameter in kernel.parameters
+    ]
+    native.run(passed, 0, groups)
+    return result
+
+
+def difference(expected: dict[str, Any], found: dict[str, Any]) -> str:
+    """Return where arrays differ; NaN equals NaN, whatever its payload."""
+    for name, value in expected.items():
+        if not isinstance(value, np.ndarray) or np.array_equal(value, found[name], equal_nan=value.dtype.kind == "f"):
+            continue
+        equal = (value == found[name]) | ((value != value) & (found[name] != found[name]))
+        place = int(np.flatnonzero(~equal)[0])
+        return f"{name}[{place}] is {found[name][place]}, expected {value[place]}"
+    return ""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=1000, help="how many kernels (default: 1000)")
+    parser.add_argument("--first", type=int, default=0, help="the seed of the first one (default: 0)")
+    parser.add_argument("--kernels", action="store_true", help="the ready kernels, not random ones")
+    options = parser.parse_args()
+    if options.kernels:
+        return check_ready_kernels()
+    warnings.simplefilter("error")
+    for seed in range(options.first, options.first + options.count):
+        if seed % 100 == 0:
+            print(f"seed {seed}", file=sys.stderr, flush=True)
+        fault = check(seed)
+        if fault:
+            print(f"seed {seed}: {fault}")
+            return 1
+    print(f"{options.count} kernels agree")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
