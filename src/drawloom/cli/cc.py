@@ -1,6 +1,7 @@
 """`drawloom cc`: CUDA programs to executables, shared libraries and object files, with nvcc's options."""
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -46,6 +47,7 @@ def command(words: tuple[str, ...]) -> None:
         raise click.UsageError("Missing argument 'FILE...'.")
     from drawloom.cuda.compiler import Options
     from drawloom.cuda.programs import Request, build
+    from drawloom.ptx.collecting import uncollected
 
     host = [*given.listed("host"), *given.foreign]
     openmp = given.has("openmp") or OPENMP in host
@@ -62,7 +64,7 @@ def command(words: tuple[str, ...]) -> None:
         given.has("debug"), target, language(given), dependencies(given), openmp, registers(given),
         given.has("usage"),
     )  # fmt: skip
-    for warning in [*given.notes, *build(request)]:
+    for warning in [*given.notes, *uncollected(partial(build, request))]:
         if not given.has("silent"):
             click.echo(warning.rstrip("\n"), err=True)
 

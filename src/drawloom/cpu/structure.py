@@ -14,7 +14,7 @@ from drawloom.ptx.cfg import Block, Cfg
 from drawloom.ptx.dominators import DominatorTree
 from drawloom.ptx.ir import Instruction, Register
 from drawloom.ptx.isa import EXIT, RETURN
-from drawloom.ptx.liveness import Liveness, carry_lasts, liveness
+from drawloom.ptx.liveness import Liveness, carry_lasts, liveness, members
 from drawloom.ptx.loops import LoopForest, find_loops
 
 
@@ -70,6 +70,7 @@ class Structure:
         #: Of every divergent branch: where its lanes meet again, and the blocks that each side can run before.
         self.splits: list[tuple[int, list[int]]] = []
         self.waiting = [0] * count
+        self.waiting_at: dict[int, list[int]] = {}
         for variable in cfg.function.params:
             if variable.register is not None:
                 self.shapes[variable.register.id] = VARYING_SHAPE
@@ -272,10 +273,11 @@ class Structure:
         return any(blocks >> s & 1 for s in self.succs[a])
 
     def _find_waiting(self) -> None:
-        """For every block of a region, the registers live where other lanes of the warp may be waiting."""
+        """For every block of a region, where other lanes of the warp may be waiting, and the registers live there."""
         self.waiting = [self._results()] * len(self.cfg.blocks)
-        for b in self.order:
-            for c in self.waiting_blocks(b):
+        self.waiting_at = {b: self._waiting_blocks(b) for b in self.order if self.region_of[b] >= 0}
+        for b, places in self.waiting_at.items():
+            for c in places:
                 self.waiting[b] |= self.live.live_in[c]
 
     def _results(self) -> int:
@@ -288,14 +290,14 @@ class Structure:
 
     def waiting_blocks(self, b: int) -> list[int]:
         """The blocks (the region's exit included) at which lanes may wait while ``b`` runs."""
+        return self.waiting_at[b] if self.region_of[b] >= 0 else []
+
+    def _waiting_blocks(self, b: int) -> list[int]:
         region = self.region_of[b]
-        if region < 0:
-            return []
-        places = [c for c in self.order if self.region_of[c] == region]
-        if self.region_exit[region] >= 0:
-            places.append(self.region_exit[region])
-        parted = self._parted_from(b)
-        return [c for c in places if parted >> c & 1 and self._may_wait(c, b, region)]
+        outside = self.region_exit[region]
+        parted = members(self._parted_from(b))
+        places = [c for c in parted if c == outside or (c < len(self.region_of) and self.region_of[c] == region)]
+        return [c for c in places if self._may_wait(c, b, region)]
 
     def _may_wait(self, c: int, b: int, region: int) -> bool:
         """Whether lanes can have arrived at ``c`` and not run it yet while ``b`` runs."""

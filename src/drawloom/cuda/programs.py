@@ -11,7 +11,6 @@ import struct
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -34,7 +33,6 @@ from drawloom.cuda.openmp import VERSION_MACRO, adapter_object, find_openmp
 from drawloom.cuda.prelude import cc1
 from drawloom.errors import DataError, UnsupportedError
 from drawloom.files import find_overwritten, whole_file
-from drawloom.ptx.collecting import uncollected
 from drawloom.ptx.demangle import source_name
 from drawloom.ptx.ir import Directive, Module
 from drawloom.runtime.ahead import LEVEL, cpu_objects, cubin, optimised
@@ -166,7 +164,7 @@ def build(request: Request) -> list[str]:
                 continue
             place = folder / str(number)
             place.mkdir()
-            made = uncollected(partial(compile_cu, clang, name, request, place, warnings)) if kind == "cuda" else [
+            made = compile_cu(clang, name, request, place, warnings) if kind == "cuda" else [
                 compile_host(clang, name, request, place, warnings)
             ]  # fmt: skip
             if request.compile_only:
