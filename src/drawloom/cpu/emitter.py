@@ -123,9 +123,12 @@ class Emitter:
         return self.value(elem, 0, f"bitcast {mask.typed} to {elem}")
 
     def mask_of(self, word: Value) -> Value:
-        """The mask that an integer's bits are."""
+        """The mask that the bits of an integer of up to 32 are, for processors without masks: each lane looks for its
+        bit. LLVM would take a vector of bits apart bit by bit."""
         lanes = ELEM_BITS[word.elem]
-        mask = self.value("i1", lanes, f"bitcast {word.typed} to <{lanes} x i1>")
+        every = self.splat(self.cast("zext", word, "i32"), lanes)
+        own = self.binary_of("and", every, self.vector_const("i32", [1 << lane for lane in range(lanes)]))
+        mask = self.icmp("ne", own, int_const("i32", 0, lanes))
         mask.word = word
         return mask
 

@@ -34,9 +34,9 @@ from drawloom.ptx.liveness import before
 #: Lanes of a slice: those that one register of AVX2 holds of 32 bits.
 WIDTH: Final = 8
 #: The shortest stretch that is worth a loop.
-_SHORTEST: Final = 6
+_SHORTEST: Final = 2
 #: How much of a function is in stretches at least: votes and stores find their operands in memory, not in registers.
-_SHARE: Final = 0.6
+_SHARE: Final = 0.4
 _WEAK: Final = ("", "weak")
 #: What asks where memory is, or works on a thread's own.
 _OF_SPACES: Final = ("isspacep", "cvta")
@@ -122,7 +122,7 @@ class SliceFrame(Frame):
         self.forget_values()
         self.mask = self.all_lanes()
         if mask:
-            self.mask = self.e.value("i1", WIDTH, f"load <{WIDTH} x i1>, ptr {self.part_of(mask, 'i1')}")
+            self.mask = self.mask_in(mask)
 
     def displaced(self, first: Value, stride: int) -> Value:
         e = self.e
@@ -144,6 +144,12 @@ class SliceFrame(Frame):
             return e.value("ptr", 0, f"getelementptr i8, ptr {slot}, {octet.typed}").text
         return e.value("ptr", 0, f"getelementptr {elem}, ptr {slot}, {self.position.typed}").text
 
+    def mask_in(self, slot: str) -> Value:
+        """This slice's part of a mask in memory."""
+        mask = self.e.mask_of(self.e.value(f"i{WIDTH}", 0, f"load i{WIDTH}, ptr {self.part_of(slot, 'i1')}"))
+        mask.word = None  # what slices do with it is done to vectors
+        return mask
+
     def load(self, address: str, elem: str, lanes: int) -> Value:
         id = self.register_at.get(address)
         if id is None or address in self.known:
@@ -151,8 +157,11 @@ class SliceFrame(Frame):
         shape = self.shapes[id]
         self.memory_of(address)
         if shape.kind == VARYING:
-            part = f"ptr {self.part_of(address, elem)}{self.alignment(address) if elem != 'i1' else ''}"
-            value = self.e.value(elem, WIDTH, f"load {type_of(elem, WIDTH)}, {part}")
+            if elem == "i1":
+                value = self.mask_in(address)
+            else:
+                part = f"ptr {self.part_of(address, elem)}{self.alignment(address)}"
+                value = self.e.value(elem, WIDTH, f"load {type_of(elem, WIDTH)}, {part}")
         else:
             value = self.e.value(elem, 0, f"load {elem}, ptr {address}")
             if shape.kind == AFFINE or address == self.bases.get(id):
@@ -163,8 +172,11 @@ class SliceFrame(Frame):
     def store_now(self, value: Value, address: str) -> None:
         if address in self.register_at:
             assert self.shapes[self.register_at[address]].kind == VARYING, f"{address} is set in slices"
-            part = f"ptr {self.part_of(address, value.elem)}{self.alignment(address) if value.elem != 'i1' else ''}"
-            self.e.line(f"  store {value.typed}, {part}")
+            part = f"ptr {self.part_of(address, value.elem)}"
+            if value.elem == "i1":
+                self.e.line(f"  store {self.e.bits_of(value, f'i{WIDTH}').typed}, {part}")
+            else:
+                self.e.line(f"  store {value.typed}, {part}{self.alignment(address)}")
             return
         super().store_now(value, address)
 
