@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -14,13 +13,11 @@ import numpy as np
 from drawloom.batch.backends.chunk_ir import Chunk, ChunkLoop, ChunkProgram, Place
 from drawloom.batch.ir.ir import DTYPES, MASK, Kernel
 from drawloom.batch.ir.operations import CONVERSIONS, OPERATIONS
+from drawloom.batch.ir.printer import INTRINSICS, SATURATING, SUFFIXES, number_text
 
-SUFFIXES: Final = {"float": "f32", "double": "f64"}
-INTRINSICS: Final = ("fma", "sqrt", "fabs", "exp", "log", "pow", "sin", "cos", "tan")
 #: Bytes of an element below which masked accesses are not used: LLVM 22 makes of a store of one lane of <8 x i8> one of
 #: eight bytes, and x86 has no such instructions before AVX-512BW.
 SMALLEST_MASKED: Final = 4
-SATURATING: Final = ("fptosi", "fptoui")
 
 
 def emit_llvm(kernel: Kernel, program: ChunkProgram, pack: int) -> str:
@@ -30,7 +27,7 @@ def emit_llvm(kernel: Kernel, program: ChunkProgram, pack: int) -> str:
 
 
 class Emitter:
-    """The lines of a function; `ends` are the block that each loop's body ends in."""
+    """The lines of a function, the names of its chunks, and the label of the block that lines are added to."""
 
     def __init__(self, kernel: Kernel, program: ChunkProgram, pack: int) -> None:
         self.kernel = kernel
@@ -404,10 +401,3 @@ def memory_type(type: str) -> str:
 
 def size_of(type: str) -> int:
     return int(DTYPES[type].itemsize)
-
-
-def number_text(number: Any, type: str) -> str:
-    """Return a number as LLVM writes it: floating point by the bits of a double."""
-    if type in ("float", "double"):
-        return f"0x{struct.unpack('<Q', struct.pack('<d', number))[0]:016X}"
-    return str(int(number))
