@@ -122,6 +122,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("in.ptx", "kernels.ptx"):
         shutil.copy(ROOT / "examples" / "saxpy.ptx", folder / name)
     shutil.copy(ROOT / "examples" / "hello.cu", folder / "prog.cu")
+    shutil.copy(ROOT / "src" / "drawloom" / "batch" / "kernels" / "gemm.cl", folder)
     page = (ROOT / "docs" / "cpu.md").read_text(encoding="utf-8")
     fold = next(text for _, text in FENCED.findall(page) if ".entry fold(" in text)
     (folder / "fold.ptx").write_text(f".version 7.0\n.target sm_60\n.address_size 64\n{fold}")
