@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from drawloom.cpu.emitter import Emitter, Value, int_const, type_suffix
+from drawloom.cpu.emitter import ELEM_BITS, INT_ELEM, Emitter, Value, int_const, type_suffix
 from drawloom.cpu.ops.common import Emit, const, fconst, not_, split
 from drawloom.cpu.ops.halves import widen
 from drawloom.cpu.ops.rounding import flush
@@ -85,8 +85,13 @@ def emit_testp(e: Emitter, op: Opcode, args: list[Value]) -> list[Value]:
 
 
 def emit_copysign(e: Emitter, op: Opcode, args: list[Value]) -> list[Value]:
-    """``copysign``: the sign of a on the value of b."""
-    return [e.intrinsic("llvm.copysign", [args[1], args[0]])]
+    """``copysign``: the sign of a on the value of b, as bits: to LLVM's intrinsic the sign of a NaN is any, also where
+    the program has just replaced all NaNs by one."""
+    bits = ELEM_BITS[args[0].elem]
+    sign, magnitude = [e.cast("bitcast", value, INT_ELEM[bits]) for value in args]
+    own = e.binary("and", sign, const(sign, 1 << bits - 1))
+    rest = e.binary("and", magnitude, const(magnitude, (1 << bits - 1) - 1))
+    return [e.cast("bitcast", e.binary("or", own, rest), args[0].elem)]
 
 
 def _combined(e: Emitter, op: Opcode, holds: Value, args: list[Value]) -> Value:
