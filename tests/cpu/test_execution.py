@@ -150,7 +150,8 @@ def test_the_sign_of_a_replaced_nan() -> None:
     cvt.rn.f64.s32 %fd1, %r0; sub.f64 %fd1, 0d4024000000000000, %fd1; mov.f64 %fd3, %fd1; sqrt.rn.f64 %fd1, %fd1;
     testp.notanumber.f64 %p1, %fd1; mov.b64 %rd4, %fd1; selp.b64 %rd4, 0x7FF8000000000000, %rd4, %p1;
     mov.b64 %fd2, %rd4; copysign.f64 %fd2, %fd2, %fd3;
-    mul.wide.u32 %rd5, %r0, 8; add.u64 %rd5, %rd0, %rd5; mov.b64 {%r5, %r6}, %fd2; st.global.v2.u32 [%rd5], {%r5, %r6}; ret;
+    mul.wide.u32 %rd5, %r0, 8; add.u64 %rd5, %rd0, %rd5; mov.b64 {%r5, %r6}, %fd2;
+    st.global.v2.u32 [%rd5], {%r5, %r6}; ret;
     """
     agrees(kernel(".reg .f64 %fd<4>;" + body), 64, words=128)
 
