@@ -31,7 +31,7 @@ class Cooperation(MemoryStatements):
         cls = pick.choice([c for c in ("s", "r", "l", "f") if c in self.registers.pools])
         type = {"s": "u16", "r": "b32", "l": "b64", "f": "f32"}[cls]
         volatile = pick.choice(["", "", ".volatile"])
-        value = self.reg(cls)
+        value = self.as_bits(cls, self.reg(cls))  # what a thread leaves behind is read as bits by others
         own = f"[{self.shared_own}]"
         space = ".shared"
         address = self.new("u32")
