@@ -231,7 +231,8 @@ class Frame:
 
     def alignment(self, address: str) -> str:
         """What an access of a slot says of its alignment: nothing where it is on the stack."""
-        return ", align 8" if address in self.kept_at and self.residents >> self.register_at.get(address, 0) & 1 else ""
+        register = self.register_at.get(address)
+        return ", align 8" if register is not None and self.residents >> register & 1 else ""
 
     def keep(self, slot: str, size: int) -> int:
         """The offset of a slot in the frame of the state; each has a place of its own."""

@@ -101,7 +101,6 @@ class SliceFrame(Frame):
         self.slots = whole.slots
         self.bases = whole.bases
         self.register_at = whole.register_at
-        self.kept_at = whole.kept_at
         self.unallocated = whole.unallocated
         #: The number of the slice's first lane.
         self.position = int_const("i64", 0)
@@ -197,7 +196,7 @@ class Slices:
         self.body = body
         self.f = body.f
         self.e = body.e
-        #: By block, the accesses that are done with their neighbours, and where turns end a stretch.
+        #: By block, the accesses that are done with their neighbours.
         self.groups: dict[int, Groups] = {}
         self.frame = SliceFrame(body.f)
         self.memory = Memory(self.frame, False)
