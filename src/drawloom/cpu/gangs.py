@@ -19,7 +19,6 @@ from drawloom.ptx.layout import reachable_functions, shared_layout
 
 #: Special registers that number the lanes of warps.
 _OF_WARPS: Final = ("%laneid", "%lanemask", "%warpid", "%nwarpid")
-_WEAK: Final = ("", "weak")
 #: Instructions of a kernel from which on LLVM takes long for the four registers that each value of a warp has, and most
 #: of them are spilled: then a value has two; and from which on it has one.
 _MEDIUM: Final = 200
@@ -108,7 +107,7 @@ def _is_independent(module: Module, kernel: Function) -> bool:
 
 def _allows_gangs(instruction: Instruction) -> bool:
     opcode = instruction.opcode
-    if opcode.effect == WARP or (opcode.effect in (LOAD, STORE) and opcode.order not in _WEAK):
+    if opcode.effect == WARP or (opcode.effect in (LOAD, STORE) and not opcode.weak):
         return False
     if opcode.effect == BARRIER and (opcode.action not in ("sync", "red") or _counts_threads(instruction)):
         return False

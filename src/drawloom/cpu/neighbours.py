@@ -24,7 +24,6 @@ _MOST_SLOTS: Final = 16
 _MOST_ELEMENTS: Final = 1024
 #: Groups that are looked at at a time.
 _MOST_OPEN: Final = 16
-_WEAK: Final = ("", "weak")
 #: By the place of an instruction in its block: the accesses that are done there, none for those done with others.
 Groups = dict[int, list[Instruction]]
 #: Whether accesses load, their base (a register's number, or -1 and a variable), and the bytes of their elements.
@@ -94,7 +93,7 @@ class _Search:
         key = self.key_of(instruction)
         if effect == STORE:
             self.close([other for other in self.open if other[0] or other != key])
-        elif effect == LOAD and instruction.opcode.order in _WEAK:
+        elif effect == LOAD and instruction.opcode.weak:
             if instruction.opcode.space != "param" or not self.memory.f.function.is_entry:
                 self.close([other for other in self.open if not other[0]])
         elif effect != PURE:
@@ -118,7 +117,7 @@ class _Search:
     def key_of(self, instruction: Instruction) -> _Key | None:
         """What a plain access has in common with those that it may join."""
         opcode = instruction.opcode
-        if opcode.effect not in (LOAD, STORE) or opcode.order not in _WEAK or instruction.guard is not None:
+        if opcode.effect not in (LOAD, STORE) or not opcode.weak or instruction.guard is not None:
             return None
         bits = opcode.types[0].bits
         stride = self.memory.stride_of(instruction)

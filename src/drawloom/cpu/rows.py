@@ -18,7 +18,6 @@ from drawloom.ptx.layout import reachable_functions
 _OF_COLUMNS: Final = ("%ntid", "%ctaid", "%nctaid")
 #: Instructions that do the same in every row: no atomics, which count threads, no operations of warps or blocks.
 _ALIKE: Final = frozenset({PURE, LOAD, STORE, BRANCH, CALL, RETURN, EXIT})
-_ORDERS: Final = ("", "weak")
 
 
 def rows_are_alike(module: Module, kernel: Function) -> bool:
@@ -34,7 +33,7 @@ def rows_are_alike(module: Module, kernel: Function) -> bool:
 
 def _is_alike(instruction: Instruction) -> bool:
     opcode = instruction.opcode
-    if opcode.effect not in _ALIKE or opcode.order not in _ORDERS:
+    if opcode.effect not in _ALIKE or not opcode.weak:
         return False
     if opcode.effect == EXIT and opcode.name != "exit":
         return False

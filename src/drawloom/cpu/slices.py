@@ -37,7 +37,6 @@ WIDTH: Final = 8
 _SHORTEST: Final = 2
 #: How much of a function is in stretches at least: votes and stores find their operands in memory, not in registers.
 _SHARE: Final = 0.4
-_WEAK: Final = ("", "weak")
 #: What asks where memory is, or works on a thread's own.
 _OF_SPACES: Final = ("isspacep", "cvta")
 #: The spaces by which lanes may see each other's stores, as sets of bits; a generic address is in any.
@@ -280,7 +279,7 @@ class Slices:
         """Whether nothing orders an instruction but registers and the memory that it accesses."""
         opcode = instruction.opcode
         if opcode.effect in (LOAD, STORE):
-            return opcode.order in _WEAK
+            return opcode.weak
         return opcode.effect == PURE and not opcode.reads_carry and not opcode.writes_carry
 
     # -- lowering ----------------------------------------------------------------------------------------

@@ -214,7 +214,7 @@ def _depends(nest: _Nest, loop: _Loop, instruction: Instruction, undefined: set[
 def _is_seen(instruction: Instruction) -> bool:
     """Whether others see that an instruction has run, so that no fault of one behind may come before it."""
     opcode = instruction.opcode
-    return opcode.effect not in (PURE, LOAD, STORE, BRANCH) or opcode.order not in ("", "weak")
+    return opcode.effect not in (PURE, LOAD, STORE, BRANCH) or not opcode.weak
 
 
 #: What is too dear to be computed for nothing.

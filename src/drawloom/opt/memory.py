@@ -394,7 +394,7 @@ def is_plain(opcode: Opcode) -> bool:
     """Whether an instruction is a weak load or store in a space that is followed."""
     if opcode.effect not in (LOAD, STORE) or opcode.name not in ("ld", "st") or opcode.space not in _SPACES:
         return False
-    if opcode.order not in ("", "weak") or opcode.type is None:
+    if not opcode.weak or opcode.type is None:
         return False
     return _HARMLESS.issuperset(opcode.modifiers)
 

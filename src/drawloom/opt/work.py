@@ -301,13 +301,10 @@ def move_of(type: Type) -> Opcode:
     return decode("mov.pred" if type is PRED else f"mov.b{type.bits}")
 
 
-_RELAXED: Final = ("", "weak")
-
-
 def is_plain_load(instruction: Instruction) -> bool:
     """Whether an instruction is a load that nobody misses when its value is not used."""
     opcode = instruction.opcode
-    return opcode.effect == LOAD and opcode.order in _RELAXED and not opcode.has("mmio")
+    return opcode.effect == LOAD and opcode.weak and not opcode.has("mmio")
 
 
 def reads_what_never_changes(work: Work, instruction: Instruction) -> bool:

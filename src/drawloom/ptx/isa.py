@@ -217,6 +217,8 @@ class Opcode:
         self.satfinite = "satfinite" in present
         self.sync = "sync" in present
         self.nc = "nc" in present
+        #: Whether it orders no other access.
+        self.weak = self.order in ("", "weak")
         self.uni = "uni" in present
         self.writes_carry = "cc" in present
         self.reads_carry = name in ("addc", "subc", "madc")

@@ -600,7 +600,7 @@ class _Analysis:
             bound = (1 << opcode.type.bits) - 1
         if opcode.space == "const" or opcode.nc:
             return Value(found.kind, 0, _EXACT, bound)
-        return Value(UNIFORM_WARP, 0, _EXACT, bound) if opcode.order in ("", "weak") else _VARYING_VALUE
+        return Value(UNIFORM_WARP, 0, _EXACT, bound) if opcode.weak else _VARYING_VALUE
 
     def warp_operation(self, instruction: Instruction, kind: int) -> Value:
         """``bar.red`` and the operations between lanes (PTX ISA 9.0 section 9.7.13), for converged lanes."""
