@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from drawloom.threads import start
+
 #: Device functions recurse on the native stack, 32 lanes at a time.
 STACK_BYTES: Final = 64 << 20
 
@@ -82,13 +84,9 @@ class Pool:
             self.tasks.put((job, index))
 
     def _grow(self, count: int) -> None:
-        before = threading.stack_size(STACK_BYTES)
-        try:
-            for _ in range(count):
-                threading.Thread(target=self._serve, name="drawloom", daemon=True).start()
-        finally:
-            threading.stack_size(before)
-        self.threads += count
+        for _ in range(count):
+            start(self._serve, "drawloom", STACK_BYTES)
+            self.threads += 1
 
     def _serve(self) -> None:
         while True:

@@ -9,13 +9,14 @@ locks and queues of C, which it cannot leave half done, and only others count wh
 from __future__ import annotations
 
 import contextvars
-import ctypes
 import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from queue import SimpleQueue
 from typing import Any, Final, TypeVar
+
+from drawloom.threads import interrupt, start
 
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -149,7 +150,7 @@ class _Helpers:
     def call(self, job: _Job, wanted: int) -> None:
         while self.started < wanted:
             self.started += 1
-            threading.Thread(target=self.serve, name="drawloom-blocks", daemon=True).start()
+            start(self.serve, "drawloom-blocks")
         for _ in range(wanted):
             self.jobs.put(job)
 
@@ -169,12 +170,7 @@ class _Side:
     def __init__(self) -> None:
         self.jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self.is_dropped = False
-        before = threading.stack_size(_STACK_BYTES)
-        try:
-            self.thread = threading.Thread(target=self.serve, name="drawloom-aside", daemon=True)
-            self.thread.start()
-        finally:
-            threading.stack_size(before)
+        self.thread = start(self.serve, "drawloom-aside", _STACK_BYTES)
 
     def serve(self) -> None:
         try:
@@ -191,8 +187,7 @@ class _Side:
         self.is_dropped = True
         job.failed_at = -1
         job.close()
-        thread = ctypes.c_ulong(self.thread.ident or 0)
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(KeyboardInterrupt))
+        interrupt(self.thread)
         self.jobs.put(None)
         until = time.monotonic() + _GRACE
         while self.thread.is_alive() and time.monotonic() < until:

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from drawloom import threads
 from drawloom.errors import DataError, OutOfMemoryError
 from drawloom.runtime.allocators import keep_freed, resident, trim
 from drawloom.runtime.machine import available_memory
@@ -369,15 +370,16 @@ class Idle:
         self.seconds = seconds
         #: When it will be due; None where nobody waits.
         self.due: float | None = None
+        self.thread: threading.Thread | None = None
         self.lock = threading.Lock()
 
     def ended(self) -> None:
-        """A query has."""
+        """A query has, maybe by KeyboardInterrupt, which may come again between any two steps of this."""
         with self.lock:
-            waits = self.due is not None
+            waits = self.due is not None and self.thread is not None and self.thread.is_alive()
             self.due = time.monotonic() + self.seconds
         if not waits:
-            threading.Thread(target=self.wait, name="drawloom-idle", daemon=True).start()
+            self.thread = threads.start(self.wait, "drawloom-idle")
 
     def wait(self) -> None:
         while (left := self.left()) > 0:

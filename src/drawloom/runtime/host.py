@@ -28,6 +28,7 @@ from drawloom.runtime.guarded import guarded_bytes
 from drawloom.runtime.machine import Device
 from drawloom.runtime.memory import Array, Bytes, Span, host_span
 from drawloom.runtime.variables import ModuleImage
+from drawloom.threads import start
 
 if TYPE_CHECKING:
     from drawloom.cpu import Program as CpuProgram
@@ -117,8 +118,7 @@ class HostQueue(Queue):
                 raise DeviceError("the stream is closed")
             self.work.append(work)
             if self.thread is None:
-                self.thread = threading.Thread(target=self.serve, name="drawloom-stream", daemon=True)
-                self.thread.start()
+                self.thread = start(self.serve, "drawloom-stream")
             self.changed.notify_all()
 
     def serve(self) -> None:
