@@ -32,6 +32,7 @@ from drawloom.lift.codegen.launch import GLB, LANE, LCL, UNKNOWN, WARP, WARP_SIZ
 from drawloom.lift.codegen.printer import CodePrinter
 from drawloom.lift.codegen.scope import Scope
 from drawloom.lift.codegen.starts import find_start
+from drawloom.lift.codegen.strides import count_in_strides
 from drawloom.lift.codegen.syntax import Access, Apply, Assign, SetPointer, Statement, Text, body_of, loads_of
 from drawloom.lift.codegen.unroll import find_registers, unroll
 from drawloom.lift.codegen.user_functions import FunctionTable
@@ -319,6 +320,7 @@ def build_kernel(function: Lambda, name: str, options: KernelOptions, functions:
     vectors = VectorIndices(own_divisors, generator.fresh)
     if options.switches.array_access:
         find_vector_buffers(statements, vectors)
+        statements = count_in_strides(statements, vectors)
     used = {buffer.memory for buffer in used_buffers(statements)}
     buffers = [buffer for buffer in generator.memory.buffers if buffer.role in ("input", "output") or buffer in used]
     parameters += [KernelParameter(buffer.name, "output", buffer) for buffer in outputs]
