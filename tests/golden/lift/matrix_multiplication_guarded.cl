@@ -43,8 +43,8 @@ kernel void matrixMultiplicationGuarded(
         if (l_id_1 < min(M - 8 * wg_1, 8)) {
           if (l_id_0 < min(N - 8 * wg_0, 8)) {
             acc2 = acc;
-            for (int i2 = 0; i2 < 8 * min(K - 4 * i, 4); i2 += 8) {
-              acc2 = multAndSumUp(acc2, tile2[l_id_1 + i2], tile[l_id_0 + i2]);
+            for (int i2 = 0; i2 < min(K - 4 * i, 4); i2++) {
+              acc2 = multAndSumUp(acc2, tile2[l_id_1 + 8 * i2], tile[l_id_0 + 8 * i2]);
             }
             acc = acc2;
           }

@@ -42,7 +42,7 @@ kernel void matrixMultiplicationNvidia(
         }
         {
           if (l_id_0 < 1) {
-            vstore4(a[8 * wg_1 * vectors_K + (l_id_1 * vectors_K + i3)], l_id_1, tile2);
+            vstore4(a[8 * wg_1 * vectors_K + l_id_1 * vectors_K + i3], l_id_1, tile2);
           }
         }
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -66,10 +66,10 @@ kernel void matrixMultiplicationNvidia(
       }
       if (l_id_1 < 4) {
         {
-          out[8 * wg_1 * N + (2 * l_id_1 * N + 8 * wg_0 + 2 * l_id_0)] = acc_0;
-          out[8 * wg_1 * N + (2 * l_id_1 * N + 8 * wg_0 + 2 * l_id_0) + 1] = acc_1;
-          out[8 * wg_1 * N + (2 * l_id_1 * N + 8 * wg_0 + 2 * l_id_0 + N)] = acc_2;
-          out[8 * wg_1 * N + (2 * l_id_1 * N + 8 * wg_0 + 2 * l_id_0 + N) + 1] = acc_3;
+          out[8 * wg_1 * N + 2 * l_id_1 * N + 8 * wg_0 + 2 * l_id_0] = acc_0;
+          out[8 * wg_1 * N + 2 * l_id_1 * N + 8 * wg_0 + 2 * l_id_0 + 1] = acc_1;
+          out[8 * wg_1 * N + 2 * l_id_1 * N + 8 * wg_0 + 2 * l_id_0 + N] = acc_2;
+          out[8 * wg_1 * N + 2 * l_id_1 * N + 8 * wg_0 + 2 * l_id_0 + N + 1] = acc_3;
         }
       }
     }

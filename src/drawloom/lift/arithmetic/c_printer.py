@@ -94,10 +94,10 @@ def c_text_by_depth(
 ) -> str:
     """Return a C expression like `c_text`, with the terms of a sum ordered by the loops that change them.
 
-    What an inner loop does not change is then a sum of its own, which compilers compute before the loop. Several terms
-    that all work-items share are a sum, too: an offset from where each work-item begins. Without such an offset, what
-    follows the start of a row that a work-group shares is a sum: compilers for CPUs see that neighbouring work-items
-    access neighbouring elements.
+    What an inner loop does not change is then a sum of its own, which compilers compute before the loop. Where
+    neighbouring work-items access neighbouring elements, compilers for CPUs see so if several terms that all work-items
+    share are a sum, too: an offset from where each work-item begins. Without such an offset, what follows the start of
+    a row that a work-group shares is a sum.
 
     Args:
         expression: The expression.
@@ -110,7 +110,7 @@ def c_text_by_depth(
         >>> i, j, k = index("i", 8), index("j", 8), index("k", 8)
         >>> print(c_text_by_depth(8 * i + j + 1, {i: 2, j: 1}))
         j + 8 * i + 1
-        >>> print(c_text_by_depth(8 * i + j + k + 1, {i: 2, j: 1}, {i, j}))
+        >>> print(c_text_by_depth(8 * i + j + k + 1, {i: 2, j: 1}, {i, j}, {"k"}))
         k + (j + 8 * i) + 1
         >>> print(c_text_by_depth(k * variable("N") + 8 * i + j, {i: 1}, {i}, {"j"}))
         k * N + (j + 8 * i)
@@ -126,7 +126,10 @@ def c_text_by_depth(
     terms = terms[: len(terms) - len(constants)]
     offset = [term for term in terms if depth(term) > 0 and uniform_only(term[0], depths, uniform)]
     start = [term for term in terms if depth(term) == 0 and is_start_of_row(term[0], own)]
-    if 2 <= len(offset) < len(terms):
+    has_neighbours = any(times == 1 and isinstance(one, Variable) and one.name in own for one, times in terms)
+    if not has_neighbours:
+        return _write_terms(positive_first([*terms, *constants]))[0]
+    if len(offset) >= 2:
         first, second = [term for term in terms if term not in offset], positive_first(offset)
     else:
         first, second = start, [term for term in terms if term not in start]
