@@ -228,6 +228,56 @@ def test_a_setting_that_is_none_is_told_and_leaves_no_device(tmp_path: Path) -> 
         assert done.stderr == f"drawloom: {setting}: expected {expected}\n"
 
 
+NEEDS_A_GPU = """
+#include <cstdio>
+__device__ int where;
+__global__ void fill(int *out) { out[threadIdx.x] = where; }
+int main() {
+  int *out;
+  cudaMalloc(&out, 128);
+  fill<<<1, 32>>>(out);
+  std::puts(cudaGetErrorName(cudaGetLastError()));
+  fill<<<1, 32>>>(out);
+  std::puts(cudaGetErrorName(cudaMemcpyToSymbol(where, out, 4)));
+}
+"""
+
+
+def test_a_program_for_gpus_alone_says_so_on_a_cpu(tmp_path: Path) -> None:
+    source = tmp_path / "fill.cu"
+    source.write_text(NEEDS_A_GPU)
+    cc(str(source), "-march", "none", "-o", str(tmp_path / "fill"))
+    environment = {**os.environ, "DRAWLOOM_DEVICE": "cpu"}
+    done = subprocess.run([str(tmp_path / "fill")], capture_output=True, text=True, env=environment)
+    assert done.stdout == "cudaErrorNoKernelImageForDevice\n" * 2
+    assert done.stderr == (
+        "drawloom: kernels of this program have no code for CPUs (-march=none), and it runs on no GPU\n"
+    )
+
+
+def test_a_program_for_gpus_alone_has_the_same_machine_code_for_them(tmp_path: Path) -> None:
+    source = tmp_path / "fill.cu"
+    source.write_text(NEEDS_A_GPU)
+    objects = [tmp_path / "whole.o", tmp_path / "gpu.o"]
+    for path, words in zip(objects, [(), ("-march=none",)]):
+        cc(str(source), "-c", "-o", str(path), *words)
+    cubin = drawloom_cubin(source)
+    whole, gpu = [path.read_bytes() for path in objects]
+    assert cubin in whole and cubin in gpu
+    assert b"dl_worker" not in gpu and len(gpu) < len(whole)
+
+
+def drawloom_cubin(source: Path) -> bytes:
+    """The machine code that a program of the source has for GPUs."""
+    from drawloom.cuda.compiler import Options, translate_cuda
+    from drawloom.cuda.programs import machine_code, whole_module
+    from drawloom.runtime.ahead import optimised
+
+    translated = translate_cuda(str(source), "sm_80", Options("c++17", 3, line_info=True, program=True))
+    ((_, cubin),) = machine_code(optimised(whole_module(str(source), translated)), ("sm_80",), [])
+    return cubin
+
+
 SLOW_IN_A_LIBRARY = """
 template <class T> __global__ void late(T *out, T value) {
   for (long long begin = clock64(); clock64() - begin < 100000000;) {}
@@ -331,7 +381,8 @@ REFUSED = [
     (("managed.cu",), "__managed__: variables of both sides are not supported"),
     (("nowhere.cu",), "no such file"),
     (("x.txt",), "no source or object file"),
-    (("x.cu", "-march=pentium"), "expected x86-64-v2, x86-64-v3, x86-64-v4, native"),
+    (("x.cu", "-march=pentium"), "expected x86-64-v2, x86-64-v3, x86-64-v4, native, none"),
+    (("x.cu", "-march=none", "-checked"), "-checked is code for CPUs, of which -march=none makes none"),
     (("x.cu", "-std=c++03"), "is not a C\\+\\+ standard"),
     (("extern.cu",), "variable 'elsewhere' is defined in another file"),
     (("function.cu",), "function 'elsewhere' is defined in another file"),

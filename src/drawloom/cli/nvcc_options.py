@@ -65,7 +65,8 @@ OPTIONS: Final[dict[str, Option]] = {
     "gencode": Option(("gencode", "generate-code"), "arch=SM,code=SM", TAKEN,
         "As -arch and -code; given several times, device code is compiled for the least of them."),
     "cpu": Option(("march",), "LEVEL", TAKEN,
-        "CPUs that kernels run on without a GPU: x86-64-v2, x86-64-v3 (which is meant without it), x86-64-v4, native."),
+        "CPUs that kernels run on without a GPU: x86-64-v2, x86-64-v3 (which is meant without it), x86-64-v4, native. "
+        "none makes code for GPUs alone, as nvcc does, in less time."),
     "folder": Option(("L", "library-path"), "DIR", TAKEN, "Look for libraries in DIR."),
     "library": Option(("l", "library"), "NAME", TAKEN,
         "Link with a library; those of the CUDA runtime and driver (cudart, cudadevrt, cuda) are in every program."),

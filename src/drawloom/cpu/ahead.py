@@ -25,6 +25,8 @@ from drawloom.ptx.lines import source_lines
 #: The level of x86-64 that object code asks for unless told otherwise; ``NATIVE`` is all that this machine has.
 LEVEL: Final = "x86-64-v3"
 NATIVE: Final = "native"
+#: Kernels have no code for CPUs.
+NO_CODE: Final = "none"
 
 GANG: Final = "gang"
 #: The symbol of the tables in a library of code that checks accesses.
@@ -67,13 +69,16 @@ class Bounds:
 
 
 def target_of(level: str) -> Host:
-    """The machine that code for a level of x86-64, or for ``NATIVE``, runs on. Raises UnsupportedError."""
+    """The machine that code for a level of x86-64, or for ``NATIVE``, runs on; with ``NO_CODE`` for kernels, the one that
+    the rest of the program runs on. Raises UnsupportedError."""
     from drawloom.cpu.engine import LEVELS
 
     if level == NATIVE:
         return Host()
+    if level == NO_CODE:
+        return Host(next(iter(LEVELS)))
     if level not in LEVELS:
-        raise UnsupportedError(f"-march={level}: expected {', '.join([*LEVELS, NATIVE])}")
+        raise UnsupportedError(f"-march={level}: expected {', '.join([*LEVELS, NATIVE, NO_CODE])}")
     return Host(level)
 
 
@@ -94,10 +99,12 @@ def module_objects(
     object file of what is optimised, and one of tables and of code that is seldom run.
 
     ``checked`` is the module that variants which check accesses are made of, None for no such variants; errors do not
-    name lines of files in the folder ``hidden``. Raises UnsupportedError for what the cpu device lacks, and for
-    variables and functions that another file defines.
+    name lines of files in the folder ``hidden``. For the level ``NO_CODE`` there are tables and no variants, and the
+    program runs no kernel on CPUs. Raises UnsupportedError for what the cpu device lacks, and for variables and
+    functions that another file defines.
     """
-    return _Object(module, checked, key, target_of(level), level, hidden).build(bounds)
+    kind = _Tables if level == NO_CODE else _Object
+    return kind(module, checked, key, target_of(level), level, hidden).build(bounds)
 
 
 def checked_objects(module: Module, level: str, hidden: str = "") -> list[bytes]:
@@ -310,6 +317,13 @@ class _Object:
         assert all(kind.count(",") + 1 == width for kind in kinds)
         self.lines.append(f"{name} = internal constant {{ {', '.join(kinds)} }} {{ {', '.join(rows)} }}")
         return name
+
+
+class _Tables(_Object):
+    """The tables of kernels that only GPUs have code for."""
+
+    def variants_of(self, kernel: Function, bounds: Bounds) -> list[str]:
+        return []
 
 
 class _CheckedLibrary(_Object):

@@ -35,7 +35,7 @@ from drawloom.errors import DataError, UnsupportedError
 from drawloom.files import find_overwritten, whole_file
 from drawloom.ptx.demangle import source_name
 from drawloom.ptx.ir import Directive, Module
-from drawloom.runtime.ahead import LEVEL, cpu_objects, cubin, optimised
+from drawloom.runtime.ahead import LEVEL, NO_CODE, cpu_objects, cubin, optimised
 
 #: What the embedded device code begins with: these 8 bytes, 64 of the key, the number of images; then for each image
 #: its kind (0: PTX, 1: not code but the command that compiles the PTX again, else the architecture), its size, and its
@@ -98,8 +98,8 @@ class Dependencies:
 @dataclass(frozen=True)
 class Request:
     """What `drawloom cc` is asked to make. `inputs` are sources, object files and libraries in the order of the link;
-    `options` those of the compiler, `archs` the GPUs that get machine code, `level` that of x86-64 for CPU code;
-    `checked` adds what DRAWLOOM_CHECK runs, `debug` what debuggers read of the host code. Device code is
+    `options` those of the compiler, `archs` the GPUs that get machine code, `level` that of x86-64 for CPU code, or
+    NO_CODE; `checked` adds what DRAWLOOM_CHECK runs, `debug` what debuggers read of the host code. Device code is
     compiled for `target`, without one for the first of `archs`. `language` is "cuda", "c++" or "c" where sources are
     in it whatever their names are. Kernels without bounds have at most `registers`, unless that is 0; `usage` says
     among the warnings what they take."""
@@ -151,6 +151,8 @@ def build(request: Request) -> list[str]:
             )
     if request.dependencies and request.dependencies.file and len(kinds) - kinds.count("link") > 1:
         raise DataError("-MF takes one source")
+    if request.checked and request.level == NO_CODE:
+        raise UnsupportedError(f"-checked is code for CPUs, of which -march={NO_CODE} makes none")
     refuse_vendor_libraries(request)
     for arch in (request.compiled_for, *request.archs):
         compute_of(arch)

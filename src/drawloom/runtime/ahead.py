@@ -10,6 +10,8 @@ from drawloom.runtime.geometry import Limits
 #: The level of x86-64 that CPU code asks for unless told otherwise.
 LEVEL: Final = "x86-64-v3"
 NATIVE: Final = "native"
+#: Without code for CPUs: a program whose kernels run on GPUs alone.
+NO_CODE: Final = "none"
 
 
 def optimised(module: Module) -> Module:
@@ -22,7 +24,8 @@ def optimised(module: Module) -> Module:
 def cpu_objects(
     module: Module, key: str, level: str = LEVEL, checked: Module | None = None, hidden: str = ""
 ) -> list[bytes]:
-    """Object files of a module's kernels and variables for CPUs of a level of x86-64 ("native": this one).
+    """Object files of a module's kernels and variables for CPUs of a level of x86-64: ``NATIVE`` is that of this machine,
+    and with ``NO_CODE`` there are tables alone.
 
     A program that they are linked to finds them under ``key``. ``checked`` is the module that code which checks
     accesses is made of, None for no such code; errors do not name lines of files in the folder ``hidden``. Raises

@@ -67,6 +67,19 @@ struct Allocation {
 
 size_t host_memory() { return size_t(sysconf(_SC_PHYS_PAGES)) * size_t(sysconf(_SC_PAGE_SIZE)); }
 
+// Why a program's kernels cannot run on this CPU, on standard error, once: many programs do not look at errors.
+void tell_level(const Program &program) {
+  static std::once_flag told;
+  const char *level = level_of(program);
+  if (!level) return;
+  std::call_once(told, [&] {
+    if (!strcmp(level, "none"))
+      fprintf(stderr, "drawloom: kernels of this program have no code for CPUs (-march=none), and it runs on no GPU\n");
+    else
+      fprintf(stderr, "drawloom: kernels of this program are compiled for %s, which this CPU lacks\n", level);
+  });
+}
+
 // All that was allocated and is not freed, by its first address; while accesses are checked also what was freed lately.
 class Allocations {
  public:
@@ -487,7 +500,7 @@ class CpuDevice : public Device {
 
   cudaError_t launch(const Launch &launch) override {
     if (failed_) return failed_;
-    if (!launch.function->kernel) return cudaErrorNoKernelImageForDevice;  // compiled for a later level of x86-64
+    if (!launch.function->kernel) return tell_level(*launch.function->program), cudaErrorNoKernelImageForDevice;
     const Kernel &kernel = *launch.function->kernel;
     if (cudaError_t error = refusal(launch, kernel)) return error;
     if (checked_ && !find_checked_code(*launch.function)) return failed_ = cudaErrorNoKernelImageForDevice;

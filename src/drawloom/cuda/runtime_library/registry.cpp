@@ -43,8 +43,9 @@ bool has(unsigned leaf_1, unsigned leaf_7, unsigned saved) {
 }
 #endif
 
-// Whether this CPU has a level of x86-64; code for "native" is for the machine that it was made on.
+// Whether this CPU has a level of x86-64; code for "native" is for the machine that it was made on. "none" has no code.
 bool runs_here(const char *level) {
+  if (!strcmp(level, "none")) return false;
 #if defined(__x86_64__)
   constexpr unsigned kFma = 1u << 12, kMovbe = 1u << 22, kF16c = 1u << 29;
   constexpr unsigned kBmi = 1u << 3 | 1u << 8, kAvx2 = 1u << 5;
@@ -94,6 +95,12 @@ const Kernel *layout_of(Function &function) {
     for (int64_t i = 0; i < image->kernel_count; ++i)
       if (function.name == static_cast<const char *>(kernels[i].name)) return &kernels[i];
   }
+  return nullptr;
+}
+
+const char *level_of(const Program &program) {
+  for (const Image *image = process().images; image; image = static_cast<const Image *>(image->next))
+    if (program.key == static_cast<const char *>(image->key)) return static_cast<const char *>(image->level);
   return nullptr;
 }
 

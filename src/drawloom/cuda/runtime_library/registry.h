@@ -10,6 +10,8 @@ Function *function_of(const void *host);
 Symbol *symbol_of(const void *host);
 // Where the parameters of a kernel stand, also where this CPU does not run its code; null where there are no tables.
 const Kernel *layout_of(Function &function);
+// The CPUs that a program's kernels are compiled for; null where there are no tables.
+const char *level_of(const Program &program);
 
 // The calling thread's device; null where there is none, with the reason in `error`.
 Device *device(cudaError_t &error);
