@@ -69,8 +69,8 @@ class Bounds:
 
 
 def target_of(level: str) -> Host:
-    """The machine that code for a level of x86-64, or for ``NATIVE``, runs on; with ``NO_CODE`` for kernels, the one that
-    the rest of the program runs on. Raises UnsupportedError."""
+    """The machine that code for a level of x86-64, or for ``NATIVE``, runs on; with ``NO_CODE`` for kernels, the
+    one that the rest of the program runs on. Raises UnsupportedError."""
     from drawloom.cpu.engine import LEVELS
 
     if level == NATIVE:

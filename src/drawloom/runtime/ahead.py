@@ -24,8 +24,8 @@ def optimised(module: Module) -> Module:
 def cpu_objects(
     module: Module, key: str, level: str = LEVEL, checked: Module | None = None, hidden: str = ""
 ) -> list[bytes]:
-    """Object files of a module's kernels and variables for CPUs of a level of x86-64: ``NATIVE`` is that of this machine,
-    and with ``NO_CODE`` there are tables alone.
+    """Object files of a module's kernels and variables for CPUs of a level of x86-64: ``NATIVE`` is that of this
+    machine, and with ``NO_CODE`` there are tables alone.
 
     A program that they are linked to finds them under ``key``. ``checked`` is the module that code which checks
     accesses is made of, None for no such code; errors do not name lines of files in the folder ``hidden``. Raises
