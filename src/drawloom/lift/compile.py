@@ -23,15 +23,12 @@ from drawloom.lift.language.errors import SizeError
 from drawloom.lift.language.infer import infer_types
 from drawloom.lift.language.interpreter import Interpreter
 from drawloom.lift.language.ir import Call, Lambda
-from drawloom.lift.language.lengths import check_lengths
+from drawloom.lift.language.lengths import MOST_ELEMENTS, check_lengths
 from drawloom.lift.language.patterns.base import Value, each_leaf
 from drawloom.lift.language.patterns.opencl import KernelCall
 from drawloom.lift.language.types import ArrayType, RaggedType, ScalarType, TupleType, Type, VectorType, float16
 from drawloom.lift.language.well_formed import check_well_formed, is_low_level
 from drawloom.lift.memory.buffers import GLOBAL, LOCAL, PRIVATE
-
-#: Indices in kernels are `int`.
-MOST_ELEMENTS = (1 << 31) - 1
 
 
 @room_for_depth()
@@ -265,8 +262,9 @@ class Compiled:
             elif parameter.role == "value":
                 arguments.append(value_argument(parameter.type, inputs.pop(0)))
             elif parameter.role == "input":
-                array = aligned(np.ascontiguousarray(inputs.pop(0)))
+                array = inputs.pop(0)
                 check_length(array.size, parameter.name)
+                array = aligned(np.ascontiguousarray(array))
                 arguments.append(array.view(np.uint8) if array.dtype == bool else array)
             else:
                 assert parameter.buffer is not None
@@ -343,7 +341,7 @@ def aligned(array: Any) -> Any:
 
 def check_length(length: int, name: str) -> None:
     if length > MOST_ELEMENTS:
-        raise SizeError(f"{name} has {length} elements, expected at most {MOST_ELEMENTS}, which an int can count")
+        raise SizeError(f"{name} has {length} elements, expected at most {MOST_ELEMENTS}")
 
 
 def shaped(type: Type, arrays: list[Any], lengths: list[Nat], sizes: Mapping[Variable, int]) -> Value:

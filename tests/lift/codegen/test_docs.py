@@ -9,6 +9,7 @@ import pytest
 
 from drawloom.lift import Compiled, compile, parse_program
 from drawloom.lift.language.patterns.table import PATTERNS as PATTERN_TABLE
+from tests.lift.codegen.opencl_platforms import find_context
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 PAGE = DOCS / "lift-code.md"
@@ -27,6 +28,24 @@ def test_a_program_of_the_page_compiles_to_the_code_after_it(program: str, code:
         PAGE.write_text(page.replace(before, after), encoding="utf-8")
         return
     assert found == code
+
+
+BEGINNING = PAGE.read_text(encoding="utf-8").partition("\n## ")[0]
+FIRST, BY_PYOPENCL = re.findall(r"```python\n(.*?)```", BEGINNING, re.DOTALL)
+
+
+def test_pyopencl_runs_the_text_as_the_page_says(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    context = find_context()
+    if context is None:
+        pytest.skip("no OpenCL platform that builds a program")
+    monkeypatch.setattr("pyopencl.create_some_context", lambda interactive: context)
+    variables: dict[str, Any] = {}
+    exec(FIRST, variables)
+    exec(BY_PYOPENCL, variables)
+    printed = capsys.readouterr().out.splitlines()
+    assert (printed[0], printed[-1]) == ("[12. 24.]", "[12. 24. 36.]")
 
 
 #: An example of a pattern, its program, and the code after it. The example's last line is its value.

@@ -1,6 +1,7 @@
 """Programs that have no code are refused with the pattern and the Python line."""
 
 import inspect
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -11,6 +12,7 @@ from drawloom import DataError
 from drawloom.lift import (
     Lambda,
     LiftCompileError,
+    LiftTypeError,
     SizeError,
     array,
     compile,
@@ -25,11 +27,13 @@ from drawloom.lift import (
     map_wrg,
     pad,
     pad_value,
+    parse_program,
     replicate,
     size,
     slide,
     to_global,
     to_local,
+    user_function,
 )
 from tests.lift.codegen.runners import integers
 
@@ -120,3 +124,14 @@ def test_a_compiled_program_shows_its_type_and_its_kernels() -> None:
 def test_what_is_not_a_program_is_refused(program: Any) -> None:
     with pytest.raises(DataError, match="is not a program\n  expected what fun or parse_program returns"):
         compile(program)
+
+
+def test_no_parameter_has_the_name_of_a_type_that_opencl_reserves() -> None:
+    for name in ("float", "int", "half", "uchar"):
+        text = compile(parse_program(f"f({name}: [float]N) = mapGlb(0)(id, {name})")).opencl
+        assert re.search(rf"restrict {name}(2|3|4|8|16)\b", text) is None
+
+
+def test_an_error_in_a_user_function_has_the_line_of_python() -> None:
+    with pytest.raises(LiftTypeError, match=r"test_refusals\.py:\d+: user function:1:32: .* q is not declared"):
+        user_function("float sq(float x) { return x * q ; }")

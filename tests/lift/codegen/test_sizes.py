@@ -167,3 +167,29 @@ def test_numbers_beyond_a_type_are_infinite() -> None:
     program = lift.fun(lift.array(lift.float32, lift.size("N")), lambda x: x >> lift.map_glb(lambda e: e + 1e40))
     assert "INFINITY" in lift.compile(program).opencl
     assert lift.compile(program)(np.ones(2, np.float32)).tolist() == [np.inf, np.inf]
+
+
+# Lengths that ints of 32 bits cannot count on the way to an index
+
+MOST = 1 << 30
+
+
+def test_an_array_of_too_many_elements_is_refused_before_it_is_copied() -> None:
+    elements = np.broadcast_to(np.float32(0), (MOST + 1,))
+    with pytest.raises(SizeError, match=f"length N = {MOST + 1}, expected at most {MOST}"):
+        compile(parse_program(COPY))(elements)
+
+
+def test_an_array_in_between_of_too_many_elements_is_refused() -> None:
+    program = parse_program(
+        "f(x: [float]N) = join ∘ mapGlb(0)(λ r . reduceSeq(0, add) ∘ join ∘ replicate(N, r)) ∘ split(N, x)"
+    )
+    with pytest.raises(SizeError, match=r"join: its result has length N\^2 = 2147488281, expected at most"):
+        compile(program)(np.zeros(46341, np.float32))
+
+
+def test_groups_are_counted_for_sizes_by_name_and_only_for_known_ones() -> None:
+    kernel = compile(parse_program(COPY), exact_groups=True).kernels[0]
+    assert kernel.num_groups({"N": 1001}) == (8, 1, 1)
+    with pytest.raises(SizeError, match="size N has no value"):
+        kernel.num_groups({})

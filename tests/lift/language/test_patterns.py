@@ -261,3 +261,16 @@ def test_arguments_of_the_wrong_kind_are_refused(argument: Any, message: str) ->
 def test_the_number_of_arguments_must_be_right() -> None:
     with pytest.raises(SizeError, match="the program takes 1 argument, found 2"):
         interpret(program_of("(x: [float]N) = x"), X, X)
+
+
+def test_patterns_of_no_elements_have_results_of_no_elements() -> None:
+    """A scan of nothing, and a map over the chunks of nothing, had no last element to take the shape from."""
+    five = np.ones(5, np.float32)
+    for text in (
+        "scanSeq(0, add)",
+        "scanExclusiveSeq(0, add)",
+        "join ∘ map(reduceSeq(0, add)) ∘ splitGuarded(8)",
+        "join ∘ map(map(neg)) ∘ splitGuarded(8)",
+    ):
+        found = interpret(program_of(f"(x: [float]N) = {text} ∘ drop(5, x)"), five)
+        assert found.shape == (0,) and found.dtype == np.float32, text

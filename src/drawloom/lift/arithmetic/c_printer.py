@@ -1,8 +1,8 @@
 """Prints expressions as C and OpenCL C, with the same value for every value in the variables' ranges.
 
 The C computes in `int`: every intermediate value needs to fit 32 bits. Division in C rounds towards zero, division of
-expressions towards minus infinity. Where a dividend is not proved to be at least zero, the C adds multiples of the
-divisor first or tests the sign.
+expressions towards minus infinity. Where a dividend is not proved to be at least zero, the C adds the divisor first, if
+that is proved to suffice, or tests the sign.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from drawloom.lift.arithmetic.expression import (
 from drawloom.lift.arithmetic.printer import positive_first, sides, terms_to_print
 from drawloom.lift.arithmetic.simplify import simplify
 from drawloom.lift.arithmetic.substitution import free_variables, operands_of, operator_of
-from drawloom.lift.arithmetic.sums import add, scale
+from drawloom.lift.arithmetic.sums import add
 
 # C's precedences, from loose to tight.
 LOOSE: Final = 0
@@ -58,9 +58,6 @@ GREATEST_INT: Final = (1 << 31) - 1
 
 #: The depth of constants in a sum: after all other terms.
 LAST: Final = 1 << 30
-
-#: Multiples of the divisor that are tried to make a dividend at least zero.
-MULTIPLES: Final = (1, 2)
 
 
 def c_text(expression: Nat) -> str:
@@ -247,13 +244,9 @@ def _write_division(operator: int, dividend: Nat, divisor: Nat) -> tuple[str, in
     sign = "%" if operator == REMAINDER else "/"
     if is_nonnegative(simple_dividend):
         return f"{_text(dividend, BINDS_PRODUCT)} {sign} {below}", BINDS_PRODUCT
-    for multiple in MULTIPLES:
-        if is_nonnegative(add(simple_dividend, scale(simple_divisor, multiple))):
-            added = _text(divisor, BINDS_PRODUCT) if multiple == 1 else f"{multiple} * {below}"
-            written = f"({_text(dividend, BINDS_SUM)} + {added}) {sign} {below}"
-            if operator == REMAINDER:
-                return written, BINDS_PRODUCT
-            return f"{written} - {multiple}", BINDS_SUM
+    if is_nonnegative(add(simple_dividend, simple_divisor)):
+        written = f"({_text(dividend, BINDS_SUM)} + {_text(divisor, BINDS_PRODUCT)}) {sign} {below}"
+        return (written, BINDS_PRODUCT) if operator == REMAINDER else (f"{written} - 1", BINDS_SUM)
     above = _text(dividend, BINDS_PRODUCT)
     if operator == REMAINDER:
         return f"({above} % {below} + {_text(divisor, BINDS_PRODUCT)}) % {below}", BINDS_PRODUCT

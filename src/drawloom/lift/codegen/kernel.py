@@ -153,6 +153,21 @@ class Kernel:
         self.result = result
         self.buffers = buffers
 
+    def known(self, sizes: Mapping[Any, int]) -> dict[Variable, int]:
+        """Return the values of the kernel's sizes, which are given by size or by name.
+
+        Raises:
+            SizeError: One has no value.
+        """
+        found = {size: value for size, value in sizes.items() if isinstance(size, Variable)}
+        for parameter in self.parameters:
+            size = parameter.size
+            if size is not None and size not in found:
+                if size.name not in sizes:
+                    raise SizeError(f"kernel {self.name}: size {size} has no value, expected one")
+                found[size] = sizes[size.name]
+        return found
+
     def own_sizes(self, sizes: Mapping[Variable, int]) -> dict[Variable, int]:
         """Return the values of sizes, also by what they are called in the kernel."""
         return {**sizes, **{own: sizes[size] for size, own in self.renamed.items() if size in sizes}}
@@ -204,14 +219,19 @@ class Kernel:
         if access:
             raise SizeError(f"{self.accesses[access - 1]}: index {index} is outside the array of {length} elements")
 
-    def num_groups(self, sizes: Mapping[Variable, int]) -> tuple[int, int, int]:
+    def num_groups(self, sizes: Mapping[Any, int]) -> tuple[int, int, int]:
         """Return the launch's groups: those that the code knows, or enough for every parallel map and at most 65535.
 
+        Args:
+            sizes: The values of the kernel's sizes, by size or by name.
+
         Raises:
-            SizeError: The kernel needs exactly as many groups as its maps have elements, and that is too many.
+            SizeError: A size has no value; or the kernel needs exactly as many groups as its maps have elements, and
+                that is too many.
         """
         counts: list[int] = []
-        sizes = self.own_sizes(sizes)
+        if None in self.known_groups:
+            sizes = self.own_sizes(self.known(sizes))
         for extents, known in zip(self.group_extents, self.known_groups):
             if known is not None:
                 counts.append(known)

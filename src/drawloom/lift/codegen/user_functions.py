@@ -71,7 +71,7 @@ class FunctionTable(CPrinter):
             name = f"user_{name}"
         mark = "_" if name[-1].isdigit() else ""
         candidate, at = name, 2
-        while candidate in self.taken or candidate in self.variables:
+        while candidate in self.taken or candidate in self.variables or RESERVED.match(candidate):
             candidate, at = f"{name}{mark}{at}", at + 1
         return candidate
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from typing import Final
 
 from drawloom.lift.arithmetic import (
     ZERO,
@@ -30,6 +31,10 @@ from drawloom.lift.language.patterns.algorithmic import AnyMap, Iterate, ReduceS
 from drawloom.lift.language.patterns.base import DefinedPattern
 from drawloom.lift.language.patterns.layout import LONGEST_CHECKED, Reorder, find_fault, permute
 from drawloom.lift.language.types import ArrayType, RaggedType, Type, lengths_of
+
+#: Elements of an array. Indices and what a kernel computes on the way to them, such as the sum of an array's length and
+#: that of a chunk, or of an index and the number of all work-items, are ints of 32 bits.
+MOST_ELEMENTS: Final = 1 << 30
 
 
 def check_lengths(program: Lambda, sizes: Mapping[Variable, int]) -> None:
@@ -86,8 +91,11 @@ class LengthCheck:
     def result_fault(self, call: Call) -> str:
         """Say which length of a call's result is none; "" if all are."""
         for length in lengths_of(call.typed):
-            if self.value(length, call) < 0:
-                return f"its result has length {length} = {self.value(length, call)}"
+            value = self.value(length, call)
+            if value < 0:
+                return f"its result has length {length} = {value}"
+            if value > MOST_ELEMENTS:
+                return f"its result has length {length} = {value}, expected at most {MOST_ELEMENTS}"
         return ""
 
     def functions(self, call: Call, function: DefinedPattern) -> None:

@@ -30,6 +30,7 @@ from drawloom.lift.language.patterns.base import (
     first_leaf,
     join_values,
     length_of,
+    none_of,
     part,
     reshape_axes,
     spread,
@@ -109,13 +110,13 @@ class AnyMap(DefinedPattern):
         whole = total // chunk * chunk
         results: list[Value] = []
         for start, stop, size in ((0, whole, chunk), (whole, total, total - whole)):
-            if start == stop:
+            if start == stop and (total or results):
                 continue
             machine.bind(parameter.length, size)
-            count = (stop - start) // size
+            count = (stop - start) // size  # none at all of an empty array
             chunks = reshape_axes(part(value, start, stop, batch), batch, 1, (count, size))
             result = spread(machine.call(self.function, [chunks], extra=1), count, batch)
-            results.append(reshape_axes(result, batch, 2, (-1,)) if keeps_length else result)
+            results.append(reshape_axes(result, batch, 2, (count * size,)) if keeps_length else result)
         return join_values(results, batch)
 
 
@@ -351,6 +352,8 @@ class AnyScan(Fold):
             before = total
             total = machine.call(self.function, [total, take(array, at, machine.batch)])
             results.append(before if self.exclusive else total)
+        if not results:
+            return none_of(total, machine.batch)
         return stack_values(results, machine.batch)
 
 

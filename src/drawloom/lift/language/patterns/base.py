@@ -196,6 +196,11 @@ def reshape_axes(value: Value, batch: int, old: int, new: tuple[int, ...]) -> Va
     return each_leaf(value, lambda leaf: leaf.reshape(*leaf.shape[:batch], *new, *leaf.shape[batch + old :]))
 
 
+def none_of(value: Value, batch: int) -> Value:
+    """Make an array of no elements that are like a value."""
+    return each_leaf(value, lambda leaf: np.empty((*leaf.shape[:batch], 0, *leaf.shape[batch:]), leaf.dtype))
+
+
 def join_values(parts: list[Value], batch: int) -> Value:
     """Lay array values end to end; their batch axes are brought to one shape."""
     if isinstance(parts[0], tuple):

@@ -51,7 +51,8 @@ def user_function(
     if neutral is not None and not isinstance(neutral, bool | int | float):
         raise ill_typed(f"user_function: {neutral!r} is not a neutral element", position, "a number")
     with room_for_depth():
-        function = UserFunction(parse_function(text), associative, commutative, neutral, position)
+        tree = parse_function(text, f"{position}: user function")
+        function = UserFunction(tree, associative, commutative, neutral, position)
         function.check()
         check_properties(function)
     return function
