@@ -74,10 +74,13 @@ class AccessText:
             needed = text.all_items(used[:, column])
             if needed.any():
                 place = self.place(value.type, access, column, needed, index)
-                condition = self.condition(needed, mask, column)
-                loaded = place if condition == "true" else f"{condition} ? {place} : {number_text(value.type, 0)}"
-                names[column] = text.define(value.type, loaded, text.column_name(value, column))
+                names[column] = self.define_loaded(value, column, place, self.condition(needed, mask, column))
         return names
+
+    def define_loaded(self, value: Value, column: int, place: str, condition: str) -> str:
+        """Define a column as what is at a place where a condition holds, as 0 elsewhere."""
+        loaded = place if condition == "true" else f"{condition} ? {place} : {number_text(value.type, 0)}"
+        return self.text.define(value.type, loaded, self.text.column_name(value, column))
 
     def condition(self, chosen: Items, mask: Value | None, column: int) -> str:
         """Return the condition under which an item accesses memory."""
@@ -211,7 +214,7 @@ class AccessText:
         for column in range(value.format.extent):
             if used[:, column].any():
                 element = self.tile_element(access, used, column, tile, name)
-                names[column] = text.define(value.type, element, text.column_name(value, column))
+                names[column] = self.define_loaded(value, column, element, text.numbers.mask(used[:, column]))
         return names
 
     def store_tile(self, value: Value, used: Lanes, tile: Tile) -> None:

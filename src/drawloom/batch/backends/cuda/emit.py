@@ -228,7 +228,7 @@ class Emitter:
         for shuffle in plan_shuffles(items, columns, needed):
             offered = np.where(shuffle.offered < 0, shuffle.offered.max(), shuffle.offered)
             name = self.choose(value.type, self.offers(source, offered, np.ones(self.size, bool)))
-            item = self.numbers.text("i32", shuffle.sources.astype(np.int32), shuffle.readers)
+            item = self.numbers.text("i32", shuffle.sources.astype(np.int32), np.ones(self.size, bool))
             parts.append((self.shuffle(value.type, name, item), shuffle.readers))
         return self.choose(value.type, parts)
 
@@ -271,7 +271,7 @@ class Emitter:
                 parts.append((self.shuffle(value.type, name, item), needed & (columns == number)))
             return self.choose(value.type, parts)
         place = self.name(index, column, np.ones(self.size, bool))
-        item = self.define("i32", f"(u32)({place} / {extent})")
+        item = self.define("i32", f"(u32)({place} / {extent}) % {self.size}")
         everyone = np.ones(self.size, bool)
         names = [self.shuffle(value.type, self.name(source, number, everyone), item) for number in range(extent)]
         return self.element(value, column, names, self.define("i64", f"{place} % {extent}"))

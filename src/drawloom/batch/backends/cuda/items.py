@@ -10,7 +10,7 @@ What is not used by any item that is needed may have any number.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from drawloom.batch.backends.cuda.operations import TYPES, number_text
 from drawloom.batch.ir.ir import DTYPES
 
 Items = NDArray[Any]
+
+#: Floating-point types -> the type of their bits, and what reads a number of that.
+FLOAT_TABLES: Final = {"float": ("i32", "__int_as_float({})"), "double": ("i64", "__longlong_as_double({})")}
 
 
 class ItemNumbers:
@@ -88,12 +91,15 @@ class ItemNumbers:
         return self.names[key]
 
     def table(self, type: str, numbers: Items) -> str:
-        texts = ", ".join(number_text(type, number) for number in numbers)
-        key = (type, texts)
+        """Return an element of a table. Infinity has no literal, so floating-point numbers are kept as bits."""
+        stored, reader = FLOAT_TABLES.get(type, (type, "{}"))
+        bits = np.ascontiguousarray(numbers, DTYPES[type]).view(DTYPES[stored])
+        texts = ", ".join(number_text(stored, number) for number in bits)
+        key = (stored, texts)
         if key not in self.names:
             name = self.names[key] = f"table{len(self.tables)}"
-            self.tables.append(f"__constant__ const {TYPES[type]} {name}[{len(numbers)}] = {{{texts}}};")
-        return f"{self.names[key]}[wi]"
+            self.tables.append(f"__constant__ const {TYPES[stored]} {name}[{len(bits)}] = {{{texts}}};")
+        return reader.format(f"{self.names[key]}[wi]")
 
 
 def line_text(type: str, slope: int, start: int) -> str:

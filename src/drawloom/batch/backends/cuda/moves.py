@@ -29,14 +29,18 @@ def is_own(sources: Items, needed: Items) -> bool:
 
 
 def plan_shuffles(sources: Items, columns: Items, needed: Items) -> list[Shuffle]:
-    """Return the shuffles that give item i the register columns[i] of item sources[i], where it is needed."""
+    """Return the shuffles that give item i the register columns[i] of item sources[i], where it is needed.
+
+    The sources of a shuffle are items of the group for every item, because reading any other thread is undefined.
+    """
     by_column = [shuffle_of_column(sources, columns, needed, int(column)) for column in np.unique(columns[needed])]
     by_round = shuffle_rounds(sources, columns, needed)
     return by_column if len(by_column) <= len(by_round) else by_round
 
 
 def shuffle_of_column(sources: Items, columns: Items, needed: Items, column: int) -> Shuffle:
-    return Shuffle(np.full(len(sources), column), sources, needed & (columns == column))
+    readers = needed & (columns == column)
+    return Shuffle(np.full(len(sources), column), complete(sources, readers), readers)
 
 
 def shuffle_rounds(sources: Items, columns: Items, needed: Items) -> list[Shuffle]:
@@ -52,5 +56,20 @@ def shuffle_rounds(sources: Items, columns: Items, needed: Items) -> list[Shuffl
     shuffles = []
     for number in range(int(rounds[needed].max()) + 1):
         offered = np.array([row[number] if number < len(row) else -1 for row in offers])
-        shuffles.append(Shuffle(offered, sources, needed & (rounds == number)))
+        readers = needed & (rounds == number)
+        shuffles.append(Shuffle(offered, complete(sources, readers), readers))
     return shuffles
+
+
+def complete(sources: Items, readers: Items) -> Items:
+    """Return sources for all items that are those of the readers, by a rotation or exclusive-or if one fits."""
+    size = len(sources)
+    items = np.arange(size)
+    first = int(np.flatnonzero(readers)[0])
+    uniform = np.full(size, sources[first])
+    rotated = (items + sources[first] - first) % size
+    crossed = items ^ (first ^ int(sources[first]))
+    for candidate in (uniform, rotated, crossed):
+        if (candidate == sources)[readers].all() and candidate.max() < size:
+            return candidate
+    return np.where(readers, sources, sources[first])
