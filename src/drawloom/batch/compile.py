@@ -133,8 +133,8 @@ def kernel(
         order: How lanes lie in vectors: "rows", "columns" or "interleaved". Without `pack` and `order`, an estimate
             of the cost chooses both.
         contract: Round a product and the sum that takes it once.
-        device: A device of `drawloom.load` that runs the kernel as CUDA C++, with one work-item per thread: "cuda:0", or
-            "cpu", where the same code runs without a GPU. Without a device, vectors of this CPU run the kernel.
+        device: A device of `drawloom.load` that runs the kernel as CUDA C++, a thread for each work-item: "cuda:0", or
+            "cpu", which runs the same code without a GPU. Without a device, vectors of this CPU run the kernel.
 
     Raises:
         BatchParseError: The text is not in the language; the error names line and column.

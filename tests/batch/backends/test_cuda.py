@@ -48,7 +48,7 @@ def run_text(text: str, size: int, groups: int, arguments: Arguments, device: st
     """Run a kernel on a device with looking for races, and compare with the oracles."""
     (source,) = batch.parse_file(text, wg_size=size).values()
     kernel = DeviceKernel(source, device, contract=True)
-    kernel.loaded = load(kernel.module, device, check="race")[kernel.cuda.entry]
+    kernel.loaded = load(kernel.module, device, check="race", reinterpret=True)[kernel.cuda.entry]
     found = copied(arguments)
     kernel(*found.values(), groups=groups)
     expected = expected_of(source, arguments, groups)
@@ -69,14 +69,18 @@ def test_ready_kernels(device: str, name: str, size: int, real: str, groups: int
     check_result(name, size, arguments, found)
 
 
-@pytest.mark.parametrize("seed", range(0, 12))
+@pytest.mark.parametrize("seed", range(12))
 def test_random_kernels(seed: int) -> None:
     assert check_cuda(seed, "reference" if seed % 4 else "cpu") == ""
 
 
+@pytest.fixture(scope="module")
+def ldus() -> DeviceKernel:
+    return batch.kernel(read_text("ldus"), wg_size=5, defines={"real": "double"}, device="cpu")
+
+
 @pytest.mark.parametrize("groups", [0, 1, 2, 3, 7, 8, 9, 17, 97])
-def test_any_number_of_groups_and_nothing_beyond_the_arrays(groups: int) -> None:
-    ldus = KERNELS.setdefault("ldus", batch.kernel(read_text("ldus"), wg_size=5, defines={"real": "double"}, device="cpu"))
+def test_any_number_of_groups_and_nothing_beyond_the_arrays(ldus: DeviceKernel, groups: int) -> None:
     arguments = make_arguments("ldus", 5, groups, np.float64)
     whole = np.full(groups * 25 + 64, 7.0)
     whole[32 : 32 + groups * 25] = arguments["mat_a"].reshape(-1)
@@ -85,10 +89,6 @@ def test_any_number_of_groups_and_nothing_beyond_the_arrays(groups: int) -> None
     assert (whole[32 + groups * 25 :] == 7).all()
     if groups:
         check_result("ldus", 5, arguments, {"mat_a": whole[32 : 32 + groups * 25].reshape(groups, 5, 5)})
-
-
-#: Compiled once for several tests.
-KERNELS: dict[str, DeviceKernel] = {}
 
 
 # Divergence.
@@ -189,7 +189,8 @@ def test_every_kind_of_move(device: str) -> None:
     __kernel void k(const int *turn, const int *a, int *b) {
         int t[N], u[N], r = turn[get_global_id()];
         for (int ix = 0; ix < N; ++ix) t[ix] = a[get_global_id() * N + ix];
-        int s = shuffle(t[1], 2) + shuffle(t[2], get_local_id() + 5) * 3 + shuffle(t[0], get_local_id() * get_local_id()) * 7;
+        int s = shuffle(t[1], 2) + shuffle(t[2], get_local_id() + 5) * 3;
+        s += shuffle(t[0], get_local_id() * get_local_id()) * 7;
         s += shuffle(t[get_local_id()], get_local_id() ^ 1) * 11 + shuffle(t[3], r) * 13 + t[(uint)r % N] * 17;
         for (int ix = 0; ix < N; ++ix) u[ix] = shuffle(t[ix], 4);
         s += u[get_local_id()] * 19 + shuffle(t[(uint)r % N], r + 1) * 23;
@@ -201,6 +202,18 @@ def test_every_kind_of_move(device: str) -> None:
     run_text(text, 6, 4, {"turn": turn, "a": a, "b": np.zeros_like(a)}, device)
 
 
+def test_half_of_a_number_is_used() -> None:
+    """clang then loads half of it, which is not the type of the array's elements."""
+    kernel = batch.kernel(
+        "__kernel void k(const long *a, int *b) { b[get_global_id()] = (int)a[get_global_id()]; }",
+        wg_size=4,
+        device="cpu",
+    )
+    a, b = np.arange(8) - (5 << 40), np.zeros(8, np.int32)
+    kernel(a, b, groups=2)
+    assert np.array_equal(b, np.arange(8))
+
+
 def test_conversions_saturate_and_integers_wrap() -> None:
     types = {"char": np.int8, "uchar": np.uint8, "short": np.int16, "ushort": np.uint16, "int": np.int32,
              "uint": np.uint32, "long": np.int64, "ulong": np.uint64}  # fmt: skip
@@ -210,8 +223,9 @@ def test_conversions_saturate_and_integers_wrap() -> None:
         for type in types
     ]
     text = f"__kernel void k(const double *x, const float *f, {parameters}) {{\n" + "\n".join(lines) + "\n}"
-    numbers = [0.0, -0.9, 127.9, 128.0, -128.9, -129.0, 255.5, 256.0, 32768.5, -32769.0, 65536.0, 2.0**31, -(2.0**31) - 1,
-               2.0**32, 2.0**63, -(2.0**63), 2.0**64, 1e300, -1e300, np.inf, -np.inf, np.nan, 77.7, -5.0]  # fmt: skip
+    numbers = [0.0, -0.9, 127.9, 128.0, -128.9, -129.0, 255.5, 256.0, 32768.5, -32769.0, 65536.0, 2.0**31,
+               -(2.0**31) - 1, 2.0**32, 2.0**63, -(2.0**63), 2.0**64, 1e300, -1e300, np.inf, -np.inf,
+               np.nan, 77.7, -5.0]  # fmt: skip
     x = np.array(numbers)
     with np.errstate(over="ignore"):
         f = x[::-1].astype(np.float32)
@@ -221,10 +235,13 @@ def test_conversions_saturate_and_integers_wrap() -> None:
 
 
 def test_functions_are_as_near_as_the_tables_of_cuda_say() -> None:
-    """docs/functions.md has each function's error; the exact value is NumPy's in a wider type."""
+    """docs/cuda.md has errors below 1.5 units in the last place; the exact value is NumPy's in a wider type."""
     text = """__kernel void k(const real *x, real *a, real *b, real *c, real *d) {
         real t = x[get_global_id()];
-        a[get_global_id()] = exp(t); b[get_global_id()] = log(t); c[get_global_id()] = sin(t); d[get_global_id()] = pow(t, 3);
+        a[get_global_id()] = exp(t);
+        b[get_global_id()] = log(t);
+        c[get_global_id()] = sin(t);
+        d[get_global_id()] = pow(t, 3);
     }"""
     for real, wide in ((np.float32, np.float64), (np.float64, np.longdouble)):
         name = "float" if real is np.float32 else "double"
@@ -234,7 +251,7 @@ def test_functions_are_as_near_as_the_tables_of_cuda_say() -> None:
         kernel(x, *found, groups=8)
         exact = [np.exp(x.astype(wide)), np.log(x.astype(wide)), np.sin(x.astype(wide)), x.astype(wide) ** 3]
         for one, other in zip(found, exact, strict=True):
-            assert (np.abs(one - other) <= 2 * np.spacing(np.abs(other).astype(real))).all()
+            assert (np.abs(one - other) <= 1.5 * np.spacing(np.abs(other).astype(real))).all()
 
 
 # What the text looks like.

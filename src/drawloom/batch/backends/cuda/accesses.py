@@ -170,9 +170,7 @@ class AccessText:
         guard = "" if condition == "true" else f"if ({condition}) "
         text.line(f"{guard}{place} = {text.name(value.operands[0], column, chosen)};")
 
-    def store_highest(
-        self, value: Value, column: int, used: Items, index: Value | None, mask: Value | None
-    ) -> None:
+    def store_highest(self, value: Value, column: int, used: Items, index: Value | None, mask: Value | None) -> None:
         """Store a column where no higher item stores to the same place."""
         text = self.text
         place = self.place(value.operands[0].type, value.detail, column, used, index)

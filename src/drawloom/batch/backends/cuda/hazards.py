@@ -3,7 +3,7 @@
     store a, %1;  load %2, a        ->  a[..] = v1;  __syncwarp(warp);  v2 = a[..];
 
 A load waits for stores through the same pointer before it, a store for loads and stores. Pointers that are not written
-need nothing, and different pointers do not overlap. The tile of shared memory is one more thing that is read and written.
+need nothing, and different pointers do not overlap. The tile of shared memory is treated as one more pointer.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """How one column of a permutation gets to its items: which register each reads, and of which item.
 
-    own       every item reads a register of its own: nothing moves, or execution groups select
-    columns   one shuffle for each register that is read, after which each item keeps the one that it wants
-    rounds    in round r every item offers the r-th register that others want of it; one shuffle a round
+If every item reads a register of its own, nothing moves. Otherwise the cheaper of two ways is taken. Either one shuffle
+moves each register that is read, and every item keeps the number that it wants. Or, in round r, every item offers the
+r-th register that others want of it.
 """
 
 from __future__ import annotations

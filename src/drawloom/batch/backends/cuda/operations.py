@@ -114,7 +114,7 @@ template <typename Integer, typename Real> __device__ inline Integer saturate(Re
 def operation_text(op: str, type: str, operands: list[str]) -> str:
     """Return an operation on operands of a type as an expression."""
     if op == "select":
-        return "{0} ? {1} : {2}".format(*operands)
+        return f"{operands[0]} ? {operands[1]} : {operands[2]}"
     if type in FLOAT_LETTERS:
         letter, suffix = FLOAT_LETTERS[type]
         pattern = FLOAT[op].replace("F", letter).replace("L", suffix)
