@@ -3,6 +3,8 @@
 `python -m tools.fuzz_batch --kernels --cuda cpu` takes every ready kernel at every size; here each kernel has some.
 """
 
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 from drawloom import batch
 from drawloom.batch.backends.cuda.emit import emit_cuda
 from drawloom.batch.backends.cuda.kernel import DeviceKernel
+from drawloom.batch.backends.cuda.operations import PRELUDE
 from drawloom.batch.kernels import parse_ready, read_text
 from drawloom.errors import DataError, DeviceError, LaunchError, UnsupportedError
 from drawloom.runtime.module import load
@@ -277,9 +280,29 @@ def test_a_product_shuffles_every_element_of_one_matrix_once() -> None:
 
 def test_matrices_are_read_and_written_by_neighbouring_threads() -> None:
     """A row for each thread would take N transactions for each load; no element is accessed in that way."""
-    text = text_of("gema", 16)
-    assert text.count("= at_mat_a_0[k];") == text.count("= at_mat_b_1[k];") == text.count("at_mat_c_2[k] = ") == 1
+    text = text_of("gemm", 16)
+    assert text.count(" = at_mat_a_0[k];") == text.count(" = at_mat_b_1[k];") == text.count("at_mat_c_2[k] = ") == 1
     assert "tile_float[k + k / 16]" in text
+
+
+def test_a_sum_needs_no_shared_memory() -> None:
+    text = text_of("gema", 16)
+    assert "const float v50_15 = at_mat_a_0[lane + 15 * live];" in text
+    assert "__shared__" not in text
+    assert "__syncwarp" not in text
+
+
+@pytest.mark.parametrize("change", ["get_local_id()", "(int)get_group_id()", "ix", "shuffle(t[ix], 1)", "(ix < 2)"])
+def test_what_depends_on_its_place_is_no_stream(change: str) -> None:
+    text = f"""#define N get_local_size()
+    __kernel void k(const float *a, float *b) {{
+        float t[N];
+        for (int ix = 0; ix < N; ++ix) t[ix] = a[get_group_id() * N * N + get_local_id() * N + ix];
+        for (int ix = 0; ix < N; ++ix) b[get_group_id() * N * N + get_local_id() * N + ix] = t[ix] + {change};
+    }}"""
+    a = np.random.default_rng(0).random(3 * 36).astype(np.float32)
+    run_text(text, 6, 3, {"a": a, "b": np.zeros_like(a)}, "reference")
+    assert "__shared__" in emit_cuda(batch.lower(batch.parse_file(text, wg_size=6)["k"])).text
 
 
 def test_lanes_of_its_own_need_no_shuffle() -> None:
@@ -287,6 +310,20 @@ def test_lanes_of_its_own_need_no_shuffle() -> None:
         "__kernel void k(float *a) { a[get_global_id()] = shuffle(a[get_global_id()], get_local_id()); }", wg_size=8
     ).values()
     assert "__shfl_sync" not in emit_cuda(batch.lower(source)).text
+
+
+@pytest.mark.vendor
+def test_nvidias_compiler_takes_the_text(nvcc: str, tmp_path: Path) -> None:
+    """All warnings are errors; ptxas makes machine code of it."""
+    path = tmp_path / "kernels.cu"
+    texts = [text_of(name, size, "double") for name, size in (("gemm", 4), ("gema", 12), ("ldus", 8), ("enum", 12))]
+    declarations = PRELUDE.splitlines()
+    lines = [line for text in texts for line in text.splitlines() if line not in declarations]
+    path.write_text("\n".join([*declarations, *lines, ""]))
+    options = ["-arch=sm_80", "-Werror", "all-warnings", "-cubin", "-o", str(tmp_path / "kernels.cubin")]
+    command = [nvcc, *options, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 # The face.

@@ -2,10 +2,12 @@
 
     direct    const float v1_3 = a0[3];                          a0 = arg_a + (group * 64 + wi * 8), made once
     masked    const float v1_3 = m2 && v0 ? a0[3] : 0.0f;
-    staged    tile[k + k / 8] = a0[k]; ... __syncwarp(warp); const float v1_3 = tile0[at0 + 3];     (`tiles.py`)
+    staged    f1[j] = a0[k]; ... tile[k + k / 8] = f1[j]; ... __syncwarp(warp); const float v1_3 = tile[at0 + 3];
+    streamed  const float v1_3 = a0[lane + 3 * live];
 
-Of several items that store to one place the highest one wins. Where places are known at compile time, the others do not
-store; where they are not, `__match_any_sync` finds the items with the same place.
+`tiles.py` says what is staged, `streams.py` what is streamed. Of several items that store to one place the highest one
+wins. Where places are known at compile time, the others do not store. Elsewhere `__match_any_sync` finds the items with
+the same place.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from numpy.typing import NDArray
 from drawloom.batch.backends.cuda.hazards import TILE, Hazards
 from drawloom.batch.backends.cuda.items import ItemNumbers
 from drawloom.batch.backends.cuda.operations import TYPES, number_text
+from drawloom.batch.backends.cuda.streams import is_stream
 from drawloom.batch.backends.cuda.tiles import Tile, group_stride, is_uniform, plan_tile
 from drawloom.batch.backends.demand import Demand
 from drawloom.batch.ir.ir import DTYPES, Access, Kernel, Value
@@ -54,25 +57,45 @@ class AccessText:
         self.text = text
         self.tile_bytes = 0
         self.bases: dict[tuple[str, str], str] = {}
+        self.tiles: dict[int, Tile] = {}
+        self.is_stream = is_stream(text.kernel, text.demand)
 
     # Loads.
+
+    def fetch(self, loads: list[Value]) -> None:
+        """Have the threads of the warp read what staged loads are to give, all before any of them waits."""
+        for value in loads:
+            tile = self.tile_of_load(value)
+            if tile is not None:
+                self.text.hazards.before_read(value.detail.pointer)
+                used = value.detail.active & self.text.demand.of(value)
+                self.tiles[value.number] = tile
+                turns = -(-tile.span // self.text.size)
+                self.text.line(f"{TYPES[value.type]} f{value.number}[{turns}];")
+                self.copy_tile(value.detail, used, tile, f"f{value.number}[j] = {{element}};")
+
+    def tile_of_load(self, value: Value) -> Tile | None:
+        """Return how a load is staged; None where it is not, as in loops, where groups of a warp run apart."""
+        if value.op != "load" or value.operands or self.text.depth or self.is_stream:
+            return None
+        used = value.detail.active & self.text.demand.of(value)
+        return plan_tile(value.detail, used, value.type, self.text.groups, is_store=False)
 
     def load(self, value: Value) -> list[str]:
         """Load what is demanded; returns the names of the columns."""
         text, access, operands = self.text, value.detail, value.operands
         used = access.active & text.demand.of(value)
+        if value.number in self.tiles:
+            return self.load_tile(value, used, self.tiles[value.number])
         index = operands[0] if value.op == "gather" else None
         mask = operands[-1] if len(operands) > (index is not None) else None
-        tile = None
-        if index is None and mask is None and text.depth == 0:
-            tile = plan_tile(access, used, value.type, text.groups, is_store=False)
         text.hazards.before_read(access.pointer)
-        if tile is not None:
-            return self.load_tile(value, used, tile)
         names = [number_text(value.type, 0)] * value.format.extent
         for column in range(value.format.extent):
             needed = text.all_items(used[:, column])
-            if needed.any():
+            if self.is_stream:
+                names[column] = self.define_loaded(value, column, self.stream_place(access, column), "true")
+            elif needed.any():
                 place = self.place(value.type, access, column, needed, index)
                 names[column] = self.define_loaded(value, column, place, self.condition(needed, mask, column))
         return names
@@ -141,6 +164,11 @@ class AccessText:
             used &= mask.detail
             mask = None
         text.hazards.before_write(access.pointer)
+        if self.is_stream:
+            for column in range(value.format.extent):
+                stored = text.name(operands[0], column, used[:, column])
+                text.line(f"{self.stream_place(access, column)} = {stored};")
+            return
         is_known = index is None and all(is_uniform(term.coefficients, used) for term in access.terms if used.any())
         if is_known and mask is None:
             used = without_losers(access.offsets, used)
@@ -199,14 +227,20 @@ class AccessText:
         text.line("__syncwarp(members);")
         text.line("}")
 
+    def stream_place(self, access: Access, column: int) -> str:
+        """Return the element that a thread of the warp has in a column of a kernel that is a stream."""
+        everyone = np.ones(self.text.size, bool)
+        least = np.full(self.text.size, access.offsets.min())
+        return f"{self.base(access, 0, everyone, least, FIRST_GROUP)}[lane + {column} * live]"
+
     # Shared memory.
 
     def load_tile(self, value: Value, used: Lanes, tile: Tile) -> list[str]:
-        """Load a group's elements with all threads of the warp, then each item's from shared memory."""
+        """Put what threads of the warp have fetched into shared memory, and take each item's elements from there."""
         text, access = self.text, value.detail
         text.hazards.before_write(TILE)
         name = self.tile(value.type, tile)
-        self.copy_tile(access, used, tile, value.type, f"{name}[{{place}}] = {{element}};")
+        self.copy_tile(access, used, tile, f"{name}[{{place}}] = f{value.number}[j];")
         text.hazards.before_read(TILE)
         names = [number_text(value.type, 0)] * value.format.extent
         for column in range(value.format.extent):
@@ -229,7 +263,7 @@ class AccessText:
                 element = self.tile_element(access, used, column, tile, name)
                 text.line(f"{guard}{element} = {text.name(stored, column, chosen)};")
         text.hazards.before_read(TILE)
-        self.copy_tile(access, used, tile, stored.type, f"{{element}} = {name}[{{place}}];")
+        self.copy_tile(access, used, tile, f"{{element}} = {name}[{{place}}];")
         # The threads met after they filled the tile, and before what they did here.
         text.hazards.written.add(access.pointer)
 
@@ -253,7 +287,7 @@ class AccessText:
         parts = [text.numbers.named("i32", at)] if at else []
         return f"{name}[{' + '.join([*parts, *([str(least)] if least or not at else [])])}]"
 
-    def copy_tile(self, access: Access, used: Lanes, tile: Tile, type: str, pattern: str) -> None:
+    def copy_tile(self, access: Access, used: Lanes, tile: Tile, pattern: str) -> None:
         """Have every thread of the warp copy every so-manieth element of all groups."""
         text = self.text
         column = int(np.flatnonzero(used.any(axis=0))[0])

@@ -14,6 +14,8 @@ The register of a group's variable, which has one item, is a variable of every t
 
 from __future__ import annotations
 
+import re
+from itertools import takewhile
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -41,6 +43,7 @@ from drawloom.errors import UnsupportedError
 Items = NDArray[Any]
 
 WARP_SIZE: Final = 32
+WORD: Final = re.compile(r"\w+")
 
 
 class CudaText(NamedTuple):
@@ -93,13 +96,14 @@ class Emitter:
             for p in self.kernel.parameters
         )
         body = "\n".join(self.lines)
+        head = used_lines([*self.threads(), *self.numbers.lines], body)
         parts = [
             f"// {self.kernel.name}: groups of {self.size} work-items, {self.groups} in a warp.",
             PRELUDE + (SATURATE if "saturate<" in body else ""),
             *self.numbers.tables,
             f'extern "C" __global__ void __launch_bounds__({WARPS * WARP_SIZE})',
             f"{entry}({parameters + ', ' if parameters else ''}const u64 groups) {{",
-            *("    " + line for line in [*self.threads(), *self.numbers.lines]),
+            *("    " + line for line in head),
             body,
             "}",
             "",
@@ -111,13 +115,16 @@ class Emitter:
         left_over = f"part >= {self.groups} || " if WARP_SIZE % self.size else ""
         lines = [
             "const u32 lane = threadIdx.x % 32;",
-            f"const u32 part = lane / {self.size}, wi = lane % {self.size}, base = lane - wi;",
+            f"const u32 part = lane / {self.size};",
+            f"const u32 wi = lane % {self.size};",
+            "const u32 base = lane - wi;",
             f"const u64 first = ((u64)blockIdx.x * {WARPS} + threadIdx.x / 32) * {self.groups};",
             "const u64 group = first + part;",
             f"if ({left_over}group >= groups) return;",
             f"const u32 members = {hex((1 << self.size) - 1)}u << base;",
             f"const u32 here = groups - first < {self.groups} ? (u32)(groups - first) : {self.groups};",
-            f"const u32 live = here * {self.size}, warp = 0xffffffffu >> (32 - live);",
+            f"const u32 live = here * {self.size};",
+            "const u32 warp = 0xffffffffu >> (32 - live);",
         ]
         tile = self.accesses.tile_bytes
         if tile:
@@ -161,7 +168,12 @@ class Emitter:
     # Values.
 
     def block(self, block: Block) -> None:
-        for value in block.values:
+        fetched = -1
+        for number, value in enumerate(block.values):
+            if value.op == "load" and number > fetched:
+                loads = list(takewhile(lambda other: other.op == "load", block.values[number:]))
+                fetched = number + len(loads) - 1
+                self.accesses.fetch(loads)
             if value.op == "loop":
                 self.loop(value)
             elif value.op in ("store", "scatter"):
@@ -329,3 +341,15 @@ class Emitter:
                 changes[number] = (type, name, self.define(type, text))
         for _, name, text in changes:
             self.line(f"{name} = {text};")
+
+
+def used_lines(lines: list[str], body: str) -> list[str]:
+    """Return the lines whose variables are used by others that are kept, or by the body."""
+    kept: list[str] = []
+    words = set(WORD.findall(body))
+    for line in reversed(lines):
+        declared = WORD.findall(line.partition(" = ")[0])[-1]
+        if not line.startswith("const ") or declared in words:
+            kept.append(line)
+            words.update(WORD.findall(line))
+    return kept[::-1]
