@@ -24,17 +24,18 @@ pytest.importorskip("pycparser")
 pytestmark = pytest.mark.usefixtures("clang")
 
 TYPES = {"float": np.float32, "double": np.float64}
-#: Warps of one group, of several, and with threads that are left over, each with the number of groups.
+#: Warps of one group, of several, and with threads that are left over, each with the number of groups. The interpreter
+#: of PTX compiles nothing, so that larger kernels are fast enough.
 READY_CASES = [
-    ("gema", 4, "float", 67), ("gema", 32, "double", 5), ("gemm", 8, "float", 37), ("gemm", 8, "double", 2),
-    ("trsv", 16, "double", 11), ("trsv", 28, "float", 3), ("ldus", 8, "double", 1), ("ldus", 12, "float", 13),
-    ("pade", 20, "double", 7), ("pade", 24, "float", 5), ("enum", 12, "float", 13), ("enum", 24, "double", 2),
-    ("frcg", 8, "float", 17), ("frcg", 20, "double", 2),
-]  # fmt: skip
-#: The interpreter needs no machine code, so that larger kernels are fast enough.
-INTERPRETED_CASES = [
-    ("gema", 20, "float", 3), ("gemm", 12, "double", 3), ("gemm", 16, "float", 3), ("trsv", 4, "float", 9),
-    ("trsv", 24, "double", 2), ("ldus", 16, "double", 3), ("ldus", 20, "float", 2),
+    ("cpu", "gema", 4, "float", 67), ("cpu", "gemm", 8, "float", 37), ("cpu", "gemm", 4, "double", 9),
+    ("cpu", "trsv", 12, "float", 11), ("cpu", "trsv", 8, "double", 5), ("cpu", "ldus", 8, "double", 1),
+    ("cpu", "ldus", 4, "float", 33), ("cpu", "pade", 20, "double", 7), ("cpu", "enum", 12, "float", 13),
+    ("cpu", "enum", 24, "double", 2), ("cpu", "frcg", 8, "float", 17),
+    ("reference", "gema", 32, "double", 2), ("reference", "gema", 20, "float", 3),
+    ("reference", "gemm", 12, "double", 3), ("reference", "gemm", 16, "float", 3),
+    ("reference", "trsv", 28, "float", 3), ("reference", "trsv", 24, "double", 2),
+    ("reference", "ldus", 12, "float", 5), ("reference", "ldus", 16, "double", 3),
+    ("reference", "pade", 24, "float", 5), ("reference", "frcg", 20, "double", 2),
 ]  # fmt: skip
 
 
@@ -59,10 +60,7 @@ def run_text(text: str, size: int, groups: int, arguments: Arguments, device: st
     return found
 
 
-@pytest.mark.parametrize(
-    ("device", "name", "size", "real", "groups"),
-    [("cpu", *case) for case in READY_CASES] + [("reference", *case) for case in INTERPRETED_CASES],
-)
+@pytest.mark.parametrize(("device", "name", "size", "real", "groups"), READY_CASES)
 def test_ready_kernels(device: str, name: str, size: int, real: str, groups: int) -> None:
     source = parse_ready(name, wg_size=size, real=real)
     arguments = make_arguments(name, size, groups, TYPES[real], seed=size)
@@ -74,7 +72,7 @@ def test_ready_kernels(device: str, name: str, size: int, real: str, groups: int
 
 @pytest.mark.parametrize("seed", range(12))
 def test_random_kernels(seed: int) -> None:
-    assert check_cuda(seed, "reference" if seed % 4 else "cpu") == ""
+    assert check_cuda(seed, "reference" if seed % 6 else "cpu") == ""
 
 
 @pytest.fixture(scope="module")
@@ -97,9 +95,8 @@ def test_any_number_of_groups_and_nothing_beyond_the_arrays(ldus: DeviceKernel, 
 # Divergence.
 
 
-@pytest.mark.parametrize("size", [4, 12, 32])
-@pytest.mark.parametrize("device", ["cpu", "reference"])
-def test_groups_leave_a_loop_at_different_turns(size: int, device: str) -> None:
+@pytest.mark.parametrize(("device", "size"), [("cpu", 4), ("cpu", 12), ("reference", 8), ("reference", 32)])
+def test_groups_leave_a_loop_at_different_turns(device: str, size: int) -> None:
     """Shuffles in the loop read items that have left, and groups of a warp that run on do not wait for others."""
     text = """__kernel void k(const int *turns, double *x) {
         double t = x[get_global_id()];
@@ -130,8 +127,8 @@ def test_nested_loops_that_load_and_store() -> None:
 # Lockstep: threads wait where items would not be able to get ahead of each other.
 
 
-@pytest.mark.parametrize("device", ["cpu", "reference"])
-def test_a_load_sees_what_other_items_stored(device: str) -> None:
+@pytest.mark.parametrize(("device", "size"), [("cpu", 4), ("reference", 12)])
+def test_a_load_sees_what_other_items_stored(device: str, size: int) -> None:
     """The store goes through shared memory, so that threads of other groups make it."""
     text = """#define N get_local_size()
     __kernel void k(float *a) {
@@ -141,9 +138,9 @@ def test_a_load_sees_what_other_items_stored(device: str) -> None:
         for (int ix = 0; ix < N; ++ix) u[ix] = a[get_group_id() * N * N + ix * N + get_local_id()];
         for (int ix = 0; ix < N; ++ix) a[get_group_id() * N * N + get_local_id() * N + ix] = u[ix];
     }"""
-    a = np.random.default_rng(0).random((7, 12, 12)).astype(np.float32)
-    found = run_text(text, 12, 7, {"a": a}, device)
-    assert np.array_equal(found["a"], (a + np.arange(12, dtype=np.float32)).transpose(0, 2, 1))
+    a = np.random.default_rng(0).random((9, size, size)).astype(np.float32)
+    found = run_text(text, size, 9, {"a": a}, device)
+    assert np.array_equal(found["a"], (a + np.arange(size, dtype=np.float32)).transpose(0, 2, 1))
 
 
 def test_neighbours_exchange_elements_in_place() -> None:
