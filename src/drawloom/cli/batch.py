@@ -1,4 +1,4 @@
-"""`drawloom batch`: a kernel for batches of small problems, after a stage of its way to vectors of this CPU."""
+"""`drawloom batch`: a kernel for batches of small problems, after a stage of its way to this CPU or a GPU."""
 
 from typing import TYPE_CHECKING
 

@@ -143,6 +143,39 @@ def test_a_load_sees_what_other_items_stored(device: str, size: int) -> None:
     assert np.array_equal(found["a"], (a + np.arange(size, dtype=np.float32)).transpose(0, 2, 1))
 
 
+def test_a_store_before_a_loop_is_waited_for_after_it() -> None:
+    """In the loop only a group's threads meet, and others of the warp made the store."""
+    text = """#define N get_local_size()
+    __kernel void k(int turns, float *a, float *b) {
+        float t[N];
+        for (int ix = 0; ix < N; ++ix) t[ix] = a[get_group_id() * N * N + get_local_id() * N + ix];
+        for (int ix = 0; ix < N; ++ix) a[get_group_id() * N * N + get_local_id() * N + ix] = t[ix] + 1;
+        for (int left = turns; left > 0; left -= 1) b[get_global_id()] += t[0];
+        float last = a[get_group_id() * N * N + get_local_id()];
+        b[get_global_id()] += last;
+    }"""
+    a = np.random.default_rng(0).random(5 * 16).astype(np.float32)
+    run_text(text, 4, 5, {"turns": 2, "a": a, "b": np.zeros(20, np.float32)}, "reference")
+    after_loop = emit_cuda(batch.lower(batch.parse_file(text, wg_size=4)["k"])).text.rpartition("\n    }\n")[2]
+    assert after_loop.startswith("    __syncwarp(warp);\n    const float")
+
+
+def test_groups_that_overlap_or_leave_gaps() -> None:
+    """Groups lie closer than they are long, further apart, backwards, and as far apart as a number says."""
+    text = """#define N get_local_size()
+    __kernel void k(int stride, const float *a, float *b) {
+        float t[N], u[N], v[N], w[N];
+        for (int ix = 0; ix < N; ++ix) t[ix] = a[get_group_id() * N + get_local_id() * N + ix];
+        for (int ix = 0; ix < N; ++ix) u[ix] = a[get_group_id() * 40 + get_local_id() * N + ix];
+        for (int ix = 0; ix < N; ++ix) v[ix] = a[64 - (long)get_group_id() * 16 + get_local_id() * N + ix];
+        for (int ix = 0; ix < N; ++ix) w[ix] = a[get_group_id() * stride + get_local_id() * N + ix];
+        for (int ix = 0; ix < N; ++ix)
+            b[get_group_id() * 20 + get_local_id() * N + ix] = t[ix] + 2 * u[N - 1 - ix] + 3 * v[ix] + 5 * w[ix];
+    }"""
+    a = np.random.default_rng(0).random(300).astype(np.float32)
+    run_text(text, 4, 5, {"stride": 7, "a": a, "b": np.zeros(100, np.float32)}, "reference")
+
+
 def test_neighbours_exchange_elements_in_place() -> None:
     text = """__kernel void k(int *a) {
         a[get_global_id()] = a[get_group_id() * get_local_size() + get_local_size() - 1 - get_local_id()];

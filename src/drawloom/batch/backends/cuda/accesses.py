@@ -310,7 +310,7 @@ class AccessText:
             return (f"k + k / {pitch}" if pitch else "k"), "k"
         rest = f"k % {span}u"
         place = f"k / {span}u * {tile.size}u + {rest}" + (f" + {rest} / {pitch}u" if pitch else "")
-        return place, f"k / {span}u * ({self.stride_text(access, chosen, column)}) + {rest}"
+        return place, f"(i64)(k / {span}u * ({self.stride_text(access, chosen, column)}) + {rest})"
 
     def stride_text(self, access: Access, chosen: Items, column: int) -> str:
         """Return by how many elements the groups lie apart."""

@@ -33,6 +33,7 @@ class Hazards:
         self.lines = lines
         self.read: set[str] = set()
         self.written: set[str] = set()
+        self.outside: list[tuple[set[str], set[str]]] = []
 
     def before_read(self, name: str) -> None:
         if name in self.written:
@@ -57,6 +58,7 @@ class Hazards:
         """Wait for threads of other groups, with which a group in a loop does not meet."""
         if self.lines.depth == 0 and (self.read | self.written) & self.touched_in(loop):
             self.wait()
+        self.outside.append((set(self.read), set(self.written)))
 
     def begin_turn(self, loop: Loop) -> None:
         """Wait for the stores and loads of the turn before."""
@@ -64,9 +66,11 @@ class Hazards:
             self.wait()
 
     def leave_loop(self, loop: Loop) -> None:
+        """Add the loop's accesses to those before it: only a group has met in the loop, or nobody in no turn."""
+        read, written = self.outside.pop()
         names = self.touched_in(loop)
-        self.read |= names
-        self.written |= names
+        self.read |= names | read
+        self.written |= names | written
 
     def touched_in(self, loop: Loop) -> set[str]:
         """Return the pointers that a loop accesses, but for those that the kernel only reads."""
