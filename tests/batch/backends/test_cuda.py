@@ -72,7 +72,7 @@ def test_ready_kernels(device: str, name: str, size: int, real: str, groups: int
 
 @pytest.mark.parametrize("seed", range(12))
 def test_random_kernels(seed: int) -> None:
-    assert check_cuda(seed, "reference" if seed % 6 else "cpu") == ""
+    assert check_cuda(seed, "cpu" if seed in (4, 8) else "reference") == ""
 
 
 @pytest.fixture(scope="module")
