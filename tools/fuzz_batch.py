@@ -2,6 +2,7 @@
 
     python -m tools.fuzz_batch --count 5000 --first 0
     python -m tools.fuzz_batch --kernels        # the ready kernels in every order, size, pack and type
+    python -m tools.fuzz_batch --count 300 --cuda cpu       # CUDA C++ on a device of the runtime; --kernels, too
 
 The interpreter of the syntax tree, the interpreter of InfReg-IR, whose text has to parse back, and machine code in
 every order of lanes, for 1 to 4 groups that share vectors, and for vectors of several widths. The first kernel that
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from drawloom.batch import interpret, interpret_ir, lower, parse_file
+from drawloom.batch.backends.cuda.kernel import DeviceKernel
 from drawloom.batch.backends.layout import ORDERS
 from drawloom.batch.backends.native import NativeKernel
 from drawloom.batch.frontend.syntax import Kernel
@@ -61,6 +63,35 @@ def check(seed: int) -> str:
         if fault:
             return f"{generator.text}\ngroups of {generator.wg_size}, {order}, pack {pack}, width {width}: {fault}"
     return ""
+
+
+def check_cuda(seed: int, device: str) -> str:
+    """Return what is wrong with the kernel of a seed as CUDA C++ on a device, or nothing."""
+    generator = Generator(seed)
+    kernel = parse_file(generator.text, wg_size=generator.wg_size, file=f"seed {seed}")["drawn"]
+    arguments = generator.arguments()
+    contract = seed % 2 == 0
+    expected = reference(kernel, generator.groups, arguments, contract)
+    found = copied(arguments)
+    DeviceKernel(kernel, device, contract=contract)(*found.values(), groups=generator.groups)
+    fault = difference(expected, found)
+    return f"{generator.text}\ngroups of {generator.wg_size}, CUDA C++: {fault}" if fault else ""
+
+
+def check_ready_kernels_in_cuda(device: str) -> int:
+    for name, size, (real, dtype) in itertools.product(READY, range(4, 33, 4), REALS.items()):
+        kernel = parse_ready(name, wg_size=size, real=real)
+        compiled = DeviceKernel(kernel, device, contract=True)
+        # Blocks of which the last has a warp with one group.
+        groups = compiled.cuda.groups_per_block + 32 // size + 1
+        arguments = make_arguments(name, size, groups, dtype, seed=size)
+        found = copied(arguments)
+        compiled(*found.values(), groups=groups)
+        fault = difference(reference(kernel, groups, flat(arguments), True), flat(found))
+        print(f"{name}, {real}, groups of {size}, CUDA C++: {fault or 'agrees'}", flush=True)
+        if fault:
+            return 1
+    return 0
 
 
 def check_ready_kernels() -> int:
@@ -118,14 +149,15 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=1000, help="how many kernels (default: 1000)")
     parser.add_argument("--first", type=int, default=0, help="the seed of the first one (default: 0)")
     parser.add_argument("--kernels", action="store_true", help="the ready kernels, not random ones")
+    parser.add_argument("--cuda", metavar="DEVICE", help="run CUDA C++ on a device, not machine code: cpu, cuda:0")
     options = parser.parse_args()
     if options.kernels:
-        return check_ready_kernels()
+        return check_ready_kernels_in_cuda(options.cuda) if options.cuda else check_ready_kernels()
     warnings.simplefilter("error")
     for seed in range(options.first, options.first + options.count):
         if seed % 100 == 0:
             print(f"seed {seed}", file=sys.stderr, flush=True)
-        fault = check(seed)
+        fault = check_cuda(seed, options.cuda) if options.cuda else check(seed)
         if fault:
             print(f"seed {seed}: {fault}")
             return 1

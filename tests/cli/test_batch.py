@@ -59,3 +59,16 @@ def test_errors_name_their_place(gemm: str, tmp_path: Path, drawloom: Command) -
     done = drawloom("batch", str(tmp_path / "missing.cl"), "--wg-size", "4")
     assert done.exit_code == 1
     assert "missing.cl: cannot be read as text" in done.stderr
+
+
+def test_cuda_and_ptx_are_printed(gemm: str, clang: list[str], drawloom: Command) -> None:
+    options = ("batch", gemm, "--wg-size", "8", "-D", "real=float")
+    done = drawloom(*options, "--emit", "cuda")
+    assert done.exit_code == 0, done.output
+    assert "__shfl_sync(members, " in done.stdout
+    done = drawloom(*options, "--emit", "ptx")
+    assert done.exit_code == 0, done.output
+    assert "shfl.sync.idx.b32" in done.stdout
+    done = drawloom(*options, "--emit", "cuda", "--pack", "2")
+    assert done.exit_code == 1
+    assert "order and pack are for vectors of the CPU" in done.stderr

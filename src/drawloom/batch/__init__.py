@@ -1,4 +1,4 @@
-"""Batched small kernels, written once in OpenCL C with `shuffle`, compiled to vectors of this CPU.
+"""Batched small kernels, written once in OpenCL C with `shuffle`, compiled to vectors of this CPU or to CUDA C++.
 
 Names are loaded when they are first used, so that importing the package costs nothing.
 """
@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from drawloom.batch.backends.cuda.kernel import DeviceKernel as DeviceKernel
     from drawloom.batch.compile import Kernel as Kernel
     from drawloom.batch.compile import kernel as kernel
     from drawloom.batch.frontend.interpreter import interpret as interpret
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 LAZY_NAMES: Final[dict[str, str]] = {
     "BatchParseError": "drawloom.batch.frontend.source",
     "BatchTypeError": "drawloom.batch.frontend.source",
+    "DeviceKernel": "drawloom.batch.backends.cuda.kernel",
     "Kernel": "drawloom.batch.compile",
     "MissingParserError": "drawloom.batch.frontend.source",
     "interpret": "drawloom.batch.frontend.interpreter",
@@ -46,6 +48,7 @@ def __dir__() -> list[str]:
 __all__ = [
     "BatchParseError",
     "BatchTypeError",
+    "DeviceKernel",
     "Kernel",
     "MissingParserError",
     "interpret",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, overload
 
 from drawloom.batch.arguments import PYTHON_TYPES, Reach, check_arguments, count_groups
 from drawloom.batch.backends.layout import ORDERS
@@ -18,6 +18,10 @@ from drawloom.batch.tuning.choose import Choice, choose_layout
 from drawloom.cpu.vector.machine import vector_bits, vector_registers
 from drawloom.errors import DataError
 from drawloom.runtime.ranges import run_ranges
+
+if TYPE_CHECKING:
+    from drawloom.batch.backends.cuda.kernel import DeviceKernel
+    from drawloom.runtime.machine import Device
 
 LARGEST_PACK: Final = 64
 #: Packs that are worth a thread: some tens of microseconds of work.
@@ -83,6 +87,7 @@ class Kernel:
             self.native(1).run(passed, whole, number)
 
 
+@overload
 def kernel(
     source: str | os.PathLike[str],
     *,
@@ -92,8 +97,32 @@ def kernel(
     pack: int | None = None,
     order: str | None = None,
     contract: bool = True,
-) -> Kernel:
-    """Compile a kernel in the collective register cache idiom for this CPU.
+    device: None = None,
+) -> Kernel: ...
+@overload
+def kernel(
+    source: str | os.PathLike[str],
+    *,
+    wg_size: int,
+    name: str | None = None,
+    defines: Mapping[str, str] | None = None,
+    pack: int | None = None,
+    order: str | None = None,
+    contract: bool = True,
+    device: str | Device,
+) -> DeviceKernel: ...
+def kernel(
+    source: str | os.PathLike[str],
+    *,
+    wg_size: int,
+    name: str | None = None,
+    defines: Mapping[str, str] | None = None,
+    pack: int | None = None,
+    order: str | None = None,
+    contract: bool = True,
+    device: str | Device | None = None,
+) -> Kernel | DeviceKernel:
+    """Compile a kernel in the collective register cache idiom, for this CPU or as CUDA C++ for a device.
 
     Args:
         source: OpenCL C with `shuffle`, as text or as the path of a .cl file.
@@ -104,11 +133,15 @@ def kernel(
         order: How lanes lie in vectors: "rows", "columns" or "interleaved". Without `pack` and `order`, an estimate
             of the cost chooses both.
         contract: Round a product and the sum that takes it once.
+        device: A device of `drawloom.load` that runs the kernel as CUDA C++, a thread for each work-item: "cuda:0", or
+            "cpu", which runs the same code without a GPU. Without a device, vectors of this CPU run the kernel.
 
     Raises:
         BatchParseError: The text is not in the language; the error names line and column.
         BatchTypeError: Types, sizes or indices do not fit.
-        DataError: The file cannot be read, there is no such kernel, or an option is unknown.
+        DataError: The file cannot be read, there is no such kernel, or an option is unknown or not for a device.
+        DeviceError: There is no such device.
+        UnsupportedError: A group for a device has more than 32 work-items.
 
     Example:
         >>> import numpy as np
@@ -122,9 +155,15 @@ def kernel(
         raise DataError(f"order is {order!r}\n  expected {', '.join(ORDERS)}")
     if pack is not None and pack not in range(1, LARGEST_PACK + 1):
         raise DataError(f"pack is {pack!r}\n  expected 1 to {LARGEST_PACK}")
+    if device is not None and (order is not None or pack is not None):
+        raise DataError("order and pack are for vectors of the CPU\n  expected neither with a device")
     text, file = read_source(source)
-    kernels = parse_file(text, wg_size=wg_size, defines=defines, file=file)
-    return Kernel(choose(kernels, name, file), pack=pack, order=order, contract=contract)
+    chosen = choose(parse_file(text, wg_size=wg_size, defines=defines, file=file), name, file)
+    if device is None:
+        return Kernel(chosen, pack=pack, order=order, contract=contract)
+    from drawloom.batch.backends.cuda.kernel import DeviceKernel
+
+    return DeviceKernel(chosen, device, contract=contract)
 
 
 def choose(kernels: dict[str, syntax.Kernel], name: str | None, file: str) -> syntax.Kernel:

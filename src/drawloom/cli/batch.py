@@ -1,8 +1,14 @@
-"""`drawloom batch`: a kernel for batches of small problems, after a stage of its way to vectors of this CPU."""
+"""`drawloom batch`: a kernel for batches of small problems, after a stage of its way to this CPU or a GPU."""
+
+from typing import TYPE_CHECKING
 
 import click
 
-STAGES = ("infreg", "llvm")
+if TYPE_CHECKING:
+    from pathlib import Path
+
+STAGES = ("infreg", "llvm", "cuda", "ptx")
+CUDA_STAGES = ("cuda", "ptx")
 STANDARD_STREAM = "-"
 
 
@@ -24,12 +30,11 @@ def command(
 ) -> None:  # fmt: skip
     """Compile the kernel in FILE, OpenCL C in the collective register cache idiom.
 
-    infreg is InfReg-IR, registers of unbounded width as LLVM IR with metadata; llvm is what runs on this CPU.
+    infreg is InfReg-IR, registers of unbounded width as LLVM IR with metadata; llvm is what runs on this CPU; cuda is
+    CUDA C++ for GPUs with a thread for each work-item, and ptx what clang makes of that.
     """
     from pathlib import Path
 
-    from drawloom.batch import kernel
-    from drawloom.batch.ir.printer import show_kernel
     from drawloom.cli.outputs import refuse_to_overwrite
     from drawloom.files import whole_file
 
@@ -38,15 +43,27 @@ def command(
     for define in defines:
         macro, equals, value = define.partition("=")
         macros[macro] = value if equals else "1"
-    compiled = kernel(
-        Path(file), wg_size=wg_size, name=name, defines=macros, pack=pack, order=order, contract=not no_contract
-    )
-    if stage == "infreg":
-        text = show_kernel(compiled.lowered, compiled.pack)
-    else:
-        text = compiled.native(compiled.pack).text
+    text = compile_to(stage, Path(file), wg_size, name, macros, pack, order, not no_contract)
     if output == STANDARD_STREAM:
         click.echo(text, nl=False)
         return
     with whole_file(output) as there:
         there.write(text.encode("utf-8"))
+
+
+def compile_to(
+    stage: str, file: "Path", wg_size: int, name: str | None, defines: dict[str, str], pack: int | None,
+    order: str | None, contract: bool,
+) -> str:  # fmt: skip
+    """Return a kernel's text after a stage."""
+    from drawloom.batch import kernel
+    from drawloom.batch.ir.printer import show_kernel
+
+    if stage in CUDA_STAGES:
+        # Neither text depends on where the kernel is to run.
+        on_device = kernel(
+            file, wg_size=wg_size, name=name, defines=defines, pack=pack, order=order, contract=contract, device="cpu"
+        )
+        return on_device.text if stage == "cuda" else on_device.ptx
+    compiled = kernel(file, wg_size=wg_size, name=name, defines=defines, pack=pack, order=order, contract=contract)
+    return show_kernel(compiled.lowered, compiled.pack) if stage == "infreg" else compiled.native(compiled.pack).text

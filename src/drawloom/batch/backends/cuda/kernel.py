@@ -1,0 +1,80 @@
+"""A kernel as CUDA C++ on a device of the runtime: `batch.kernel(..., device="cuda:0")`."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from drawloom.batch.arguments import PYTHON_TYPES, Reach, check_arguments, count_groups
+from drawloom.batch.backends.cuda.emit import emit_cuda
+from drawloom.batch.frontend import syntax
+from drawloom.batch.frontend.lower import lower
+from drawloom.batch.ir.ir import Kernel as LoweredKernel
+from drawloom.cuda.compiler import compile_cuda
+from drawloom.cuda.loading import architecture
+from drawloom.ptx.ir import Module as PtxModule
+from drawloom.ptx.printer import print_module
+from drawloom.runtime.machine import Device
+from drawloom.runtime.machine import device as find_device
+from drawloom.runtime.module import Kernel as LoadedKernel
+from drawloom.runtime.module import load
+
+
+class DeviceKernel:
+    """A kernel for a device. `source` is its syntax tree, `lowered` its InfReg-IR, `text` its CUDA C++.
+
+    What is compiled from `text` is made when it is first needed: `ptx`, and machine code with the first call.
+    """
+
+    def __init__(self, source: syntax.Kernel, device: str | Device, *, contract: bool) -> None:
+        self.source = source
+        self.name = source.name
+        self.device = find_device(device)
+        self.lowered: LoweredKernel = lower(source, contract=contract)
+        self.written = [parameter.is_written for parameter in self.lowered.parameters]
+        self.reach = Reach(self.lowered)
+        self.cuda = emit_cuda(self.lowered)
+
+    def __repr__(self) -> str:
+        names = ", ".join(parameter.name for parameter in self.source.parameters)
+        return f"<batch kernel {self.name}({names}), groups of {self.source.wg_size}, on {self.device.name}>"
+
+    @property
+    def text(self) -> str:
+        """The kernel as CUDA C++."""
+        return self.cuda.text
+
+    @cached_property
+    def module(self) -> PtxModule:
+        """The kernel as a PTX module. Raises UnsupportedError without clang."""
+        return compile_cuda(self.text, architecture(self.device), filename=f"{self.name}.cu")
+
+    @property
+    def ptx(self) -> str:
+        """The kernel as PTX. Raises UnsupportedError without clang."""
+        return print_module(self.module)
+
+    @cached_property
+    def loaded(self) -> LoadedKernel:
+        # Arguments are checked here; clang reads half of a number where half of it is used.
+        return load(self.module, self.device, reinterpret=True)[self.cuda.entry]
+
+    def __call__(self, *arguments: Any, groups: int | None = None) -> None:
+        """Run the kernel; arrays that it writes to are changed in place. Arguments and errors as of `batch.Kernel`.
+
+        Raises:
+            LaunchError: Arguments do not fit; nothing was written.
+            UnsupportedError: There is no clang.
+        """
+        check_arguments(self.source, self.written, arguments)
+        number = count_groups(self.source, arguments, groups)
+        if number == 0:
+            return
+        by_name = {parameter.name: value for parameter, value in zip(self.source.parameters, arguments)}
+        self.reach.check(by_name, number)
+        passed = [
+            value if parameter.is_pointer else PYTHON_TYPES[parameter.type.kind](value)
+            for parameter, value in zip(self.source.parameters, arguments)
+        ]
+        blocks = -(-number // self.cuda.groups_per_block)
+        self.loaded[blocks, self.cuda.threads](*passed, number)
