@@ -3,6 +3,7 @@
     python -m tools.fuzz_batch --count 5000 --first 0
     python -m tools.fuzz_batch --kernels        # the ready kernels in every order, size, pack and type
     python -m tools.fuzz_batch --count 300 --cuda cpu       # CUDA C++ on a device of the runtime; --kernels, too
+    python -m tools.fuzz_batch --backend avx2   # C with intrinsics; "avx2 model" runs on a model of the instructions
 
 The interpreter of the syntax tree, the interpreter of InfReg-IR, whose text has to parse back, and machine code in
 every order of lanes, for 1 to 4 groups that share vectors, and for vectors of several widths. The first kernel that
@@ -13,7 +14,9 @@ import argparse
 import itertools
 import sys
 import warnings
-from typing import Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -21,7 +24,12 @@ from drawloom.batch import interpret, interpret_ir, lower, parse_file
 from drawloom.batch.backends.cuda.kernel import DeviceKernel
 from drawloom.batch.backends.layout import ORDERS
 from drawloom.batch.backends.native import NativeKernel
+from drawloom.batch.backends.simd.compiler import load_c
+from drawloom.batch.backends.simd.emit import emit_file
+from drawloom.batch.backends.simd.isa import ISAS
+from drawloom.batch.backends.simd.native import SimdKernel, load_kernels
 from drawloom.batch.frontend.syntax import Kernel
+from drawloom.batch.ir.ir import Kernel as LoweredKernel
 from drawloom.batch.ir.parser import parse_kernel
 from drawloom.batch.ir.printer import show_kernel
 from drawloom.batch.ir.verifier import verify
@@ -36,7 +44,59 @@ REALS = {"float": np.float32, "double": np.float64}
 LARGEST_FRCG = 16
 
 
-def check(seed: int) -> str:
+class Runnable(Protocol):
+    """Machine code of a kernel."""
+
+    def run(self, arguments: list[Any], first: int, last: int) -> None: ...
+
+
+class Case(NamedTuple):
+    """A layout: the order of lanes, the groups that share vectors, the lanes of a vector (0: the machine's)."""
+
+    order: str
+    pack: int
+    width: int
+    depth_first: bool
+
+
+Backend = Callable[[LoweredKernel, list[Case]], list[Runnable]]
+
+
+def compile_by_llvm(kernel: LoweredKernel, cases: list[Case]) -> list[Runnable]:
+    return [NativeKernel(kernel, c.order, c.pack, c.width, depth_first=c.depth_first) for c in cases]
+
+
+def compile_as_c(target: str, *options: str) -> Backend:
+    """Return the back end of an instruction set. The C compiler runs with few of its passes, which take long."""
+    isa = ISAS[target]
+
+    def compile(kernel: LoweredKernel, cases: list[Case]) -> list[Runnable]:
+        made = [
+            SimdKernel(kernel, isa, case.order, case.pack, case.width, depth_first=case.depth_first,
+                       streaming=case.pack == 2, name=f"case{number}")
+            for number, case in enumerate(cases)
+        ]  # fmt: skip
+        if not options:
+            load_kernels(made, "-O1")
+            return [*made]
+        library = load_c(emit_file([native.emitted for native in made], isa), isa, *options)
+        for native in made:
+            native.bind(library)
+        return [*made]
+
+    return compile
+
+
+#: The header with the model of the instructions, in place of the compiler's.
+MODEL = Path(__file__).parents[1] / "tests/batch/backends/model"
+BACKENDS: dict[str, Backend] = {
+    "llvm": compile_by_llvm,
+    **{name: compile_as_c(name) for name in ISAS},
+    **{f"{name} model": compile_as_c(name, "-O0", "-march=x86-64", f"-I{MODEL}") for name in ISAS},
+}
+
+
+def check(seed: int, backend: str = "llvm") -> str:
     """Return what is wrong with the kernel of a seed, or nothing."""
     generator = Generator(seed)
     kernel = parse_file(generator.text, wg_size=generator.wg_size, file=f"seed {seed}")["drawn"]
@@ -54,14 +114,17 @@ def check(seed: int) -> str:
     text = show_kernel(lowered, 1 + seed % 2)
     if show_kernel(parse_kernel(text), 1 + seed % 2) != text:
         return f"{generator.text}\nparses back from its InfReg-IR to another kernel"
-    for number, order in enumerate(ORDERS):
-        pack = PACKS[(seed + number) % len(PACKS)]
-        width = WIDTHS[(seed // 3 + number) % len(WIDTHS)]
-        native = NativeKernel(lowered, order, pack, width, depth_first=(seed + number) % 2 == 0)
-        found = run_native(kernel, native, generator.groups // pack * pack, arguments)
-        fault = difference(reference(kernel, generator.groups // pack * pack, arguments, contract), found)
+    cases = [
+        Case(order, PACKS[(seed + number) % len(PACKS)], WIDTHS[(seed // 3 + number) % len(WIDTHS)],
+             (seed + number) % 2 == 0)
+        for number, order in enumerate(ORDERS)
+    ]  # fmt: skip
+    for case, native in zip(cases, BACKENDS[backend](lowered, cases)):
+        groups = generator.groups // case.pack * case.pack
+        found = run_native(kernel, native, groups, arguments)
+        fault = difference(reference(kernel, groups, arguments, contract), found)
         if fault:
-            return f"{generator.text}\ngroups of {generator.wg_size}, {order}, pack {pack}, width {width}: {fault}"
+            return f"{generator.text}\ngroups of {generator.wg_size}, {case}: {fault}"
     return ""
 
 
@@ -94,19 +157,21 @@ def check_ready_kernels_in_cuda(device: str) -> int:
     return 0
 
 
-def check_ready_kernels() -> int:
+def check_ready_kernels(backend: str) -> int:
     for name, size, (real, dtype) in itertools.product(READY, range(4, 33, 4), REALS.items()):
         kernel = parse_ready(name, wg_size=size, real=real)
         lowered = lower(kernel)
-        for order, pack in itertools.product(ORDERS, PACKS):
-            if name == "frcg" and size * pack > LARGEST_FRCG:
-                continue
-            arguments = make_arguments(name, size, 2 * pack, dtype, seed=size)
-            expected = reference(kernel, 2 * pack, flat(arguments), True)
-            native = NativeKernel(lowered, order, pack, depth_first=pack != 2)
-            fault = difference(expected, run_native(kernel, native, 2 * pack, flat(arguments)))
+        cases = [
+            Case(order, pack, 0, pack != 2)
+            for order, pack in itertools.product(ORDERS, PACKS)
+            if name != "frcg" or size * pack <= LARGEST_FRCG
+        ]
+        for case, native in zip(cases, BACKENDS[backend](lowered, cases) if cases else []):
+            arguments = make_arguments(name, size, 2 * case.pack, dtype, seed=size)
+            expected = reference(kernel, 2 * case.pack, flat(arguments), True)
+            fault = difference(expected, run_native(kernel, native, 2 * case.pack, flat(arguments)))
             if fault:
-                print(f"{name}, {real}, groups of {size}, {order}, pack {pack}: {fault}")
+                print(f"{name}, {real}, groups of {size}, {case}: {fault}")
                 return 1
         print(f"{name}, {real}, groups of {size}: every order and pack agrees", flush=True)
     return 0
@@ -123,7 +188,7 @@ def reference(kernel: Kernel, groups: int, arguments: dict[str, Any], contract: 
     return result
 
 
-def run_native(kernel: Kernel, native: NativeKernel, groups: int, arguments: dict[str, Any]) -> dict[str, Any]:
+def run_native(kernel: Kernel, native: Runnable, groups: int, arguments: dict[str, Any]) -> dict[str, Any]:
     result = copied(arguments)
     passed = [
         result[parameter.name].ctypes.data if parameter.is_pointer else result[parameter.name]
@@ -150,14 +215,15 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the seed of the first one (default: 0)")
     parser.add_argument("--kernels", action="store_true", help="the ready kernels, not random ones")
     parser.add_argument("--cuda", metavar="DEVICE", help="run CUDA C++ on a device, not machine code: cpu, cuda:0")
+    parser.add_argument("--backend", choices=BACKENDS, default="llvm", help="what makes machine code (default: llvm)")
     options = parser.parse_args()
     if options.kernels:
-        return check_ready_kernels_in_cuda(options.cuda) if options.cuda else check_ready_kernels()
+        return check_ready_kernels_in_cuda(options.cuda) if options.cuda else check_ready_kernels(options.backend)
     warnings.simplefilter("error")
     for seed in range(options.first, options.first + options.count):
         if seed % 100 == 0:
             print(f"seed {seed}", file=sys.stderr, flush=True)
-        fault = check_cuda(seed, options.cuda) if options.cuda else check(seed)
+        fault = check_cuda(seed, options.cuda) if options.cuda else check(seed, options.backend)
         if fault:
             print(f"seed {seed}: {fault}")
             return 1

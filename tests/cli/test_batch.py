@@ -72,3 +72,22 @@ def test_cuda_and_ptx_are_printed(gemm: str, clang: list[str], drawloom: Command
     done = drawloom(*options, "--emit", "cuda", "--pack", "2")
     assert done.exit_code == 1
     assert "order and pack are for vectors of the CPU" in done.stderr
+
+
+@pytest.mark.parametrize(("target", "vector"), [("avx512", "__m512d"), ("avx2", "__m256d")])
+def test_c_is_for_the_target(gemm: str, target: str, vector: str, drawloom: Command) -> None:
+    options = ("--target", target, "--pack", "2", "--streaming")
+    done = drawloom("batch", gemm, "--wg-size", "4", "-D", "real=double", *options)
+    assert done.exit_code == 0, done.output
+    assert f"const {vector} " in done.stdout
+    assert "#pragma omp parallel for" in done.stdout
+    assert "stream_pd" in done.stdout
+    assert "void batch_gemm(" in done.stdout
+    assert "void batch_gemm_1(" in done.stdout
+
+
+def test_c_needs_a_target_and_llvm_takes_none(gemm: str, drawloom: Command) -> None:
+    done = drawloom("batch", gemm, "--wg-size", "4", "-D", "real=double", "--emit", "c")
+    assert "--emit c needs --target" in done.stderr
+    done = drawloom("batch", gemm, "--wg-size", "4", "-D", "real=double", "--emit", "llvm", "--target", "avx2")
+    assert "takes no --target" in done.stderr

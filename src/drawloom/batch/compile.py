@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, overload
 from drawloom.batch.arguments import PYTHON_TYPES, Reach, check_arguments, count_groups
 from drawloom.batch.backends.layout import ORDERS
 from drawloom.batch.backends.native import NativeKernel, default_width
+from drawloom.batch.backends.simd.emit import emit_file
+from drawloom.batch.backends.simd.isa import Isa
+from drawloom.batch.backends.simd.native import SimdKernel, find_isa, load_kernels, make_kernels, vector_width
 from drawloom.batch.frontend import syntax
 from drawloom.batch.frontend.lower import lower
 from drawloom.batch.frontend.parser import parse_file
@@ -31,13 +34,21 @@ LEAST_PACKS: Final = 256
 class Kernel:
     """A compiled kernel. `source` is its syntax tree, `lowered` its InfReg-IR."""
 
-    def __init__(self, source: syntax.Kernel, *, pack: int | None, order: str | None, contract: bool) -> None:
+    def __init__(
+        self, source: syntax.Kernel, *, pack: int | None, order: str | None, contract: bool, isa: Isa | None = None,
+        streaming: bool = False,
+    ) -> None:  # fmt: skip
         self.source = source
+        self.isa = isa
+        self.streaming = streaming
         self.name = source.name
         self.lowered: LoweredKernel = lower(source, contract=contract)
         if pack is None and order is None:
-            width = default_width(self.lowered)
-            choice = choose_layout(self.lowered, width, vector_bits(), vector_registers())
+            if isa is None:
+                width, bits, registers = default_width(self.lowered), vector_bits(), vector_registers()
+            else:
+                width, bits, registers = vector_width(self.lowered, isa), 8 * isa.bytes, isa.registers
+            choice = choose_layout(self.lowered, width, bits, registers)
         else:
             choice = Choice(order or "rows", pack or 1, False, 0.0)
         self.pack = choice.pack
@@ -45,18 +56,31 @@ class Kernel:
         self.depth_first = choice.depth_first
         self.written = [parameter.is_written for parameter in self.lowered.parameters]
         self.reach = Reach(self.lowered)
-        self.compiled: dict[int, NativeKernel] = {}
+        self.compiled: dict[int, NativeKernel | SimdKernel] = {}
 
     def __repr__(self) -> str:
         names = ", ".join(parameter.name for parameter in self.source.parameters)
         return f"<batch kernel {self.name}({names}), groups of {self.source.wg_size}>"
 
-    def native(self, pack: int) -> NativeKernel:
+    def native(self, pack: int) -> NativeKernel | SimdKernel:
         """Return the machine code that runs `pack` groups together."""
-        known = self.compiled.get(pack)
-        if known is None:
-            known = self.compiled[pack] = NativeKernel(self.lowered, self.order, pack, depth_first=self.depth_first)
-        return known
+        if pack not in self.compiled:
+            if self.isa is None:
+                self.compiled[pack] = NativeKernel(self.lowered, self.order, pack, depth_first=self.depth_first)
+            else:
+                made = self.make_simd(self.isa)
+                load_kernels([*made.values()])
+                self.compiled.update(made)
+        return self.compiled[pack]
+
+    def make_simd(self, isa: Isa) -> dict[int, SimdKernel]:
+        return make_kernels(
+            self.lowered, isa, self.order, self.pack, depth_first=self.depth_first, streaming=self.streaming
+        )
+
+    def show_c(self, isa: Isa) -> str:
+        """Return the kernel as C with an instruction set's intrinsics."""
+        return emit_file([made.emitted for made in self.make_simd(isa).values()], isa)
 
     def __call__(self, *arguments: Any, groups: int | None = None) -> None:
         """Run the kernel; arrays that it writes to are changed in place.
@@ -98,6 +122,8 @@ def kernel(
     order: str | None = None,
     contract: bool = True,
     device: None = None,
+    target: str | None = None,
+    streaming: bool = False,
 ) -> Kernel: ...
 @overload
 def kernel(
@@ -110,6 +136,8 @@ def kernel(
     order: str | None = None,
     contract: bool = True,
     device: str | Device,
+    target: None = None,
+    streaming: bool = False,
 ) -> DeviceKernel: ...
 def kernel(
     source: str | os.PathLike[str],
@@ -121,6 +149,8 @@ def kernel(
     order: str | None = None,
     contract: bool = True,
     device: str | Device | None = None,
+    target: str | None = None,
+    streaming: bool = False,
 ) -> Kernel | DeviceKernel:
     """Compile a kernel in the collective register cache idiom, for this CPU or as CUDA C++ for a device.
 
@@ -135,13 +165,16 @@ def kernel(
         contract: Round a product and the sum that takes it once.
         device: A device of `drawloom.load` that runs the kernel as CUDA C++, a thread for each work-item: "cuda:0", or
             "cpu", which runs the same code without a GPU. Without a device, vectors of this CPU run the kernel.
+        target: "avx512" or "avx2" for C with intrinsics that a C compiler translates, instead of LLVM in process.
+        streaming: With a target, store around the caches what the kernel does not read.
 
     Raises:
         BatchParseError: The text is not in the language; the error names line and column.
         BatchTypeError: Types, sizes or indices do not fit.
         DataError: The file cannot be read, there is no such kernel, or an option is unknown or not for a device.
         DeviceError: There is no such device.
-        UnsupportedError: A group for a device has more than 32 work-items.
+        UnsupportedError: A group for a device has more than 32 work-items; or, at the first call, this CPU lacks the
+            target's instructions, or there is no C compiler.
 
     Example:
         >>> import numpy as np
@@ -157,10 +190,15 @@ def kernel(
         raise DataError(f"pack is {pack!r}\n  expected 1 to {LARGEST_PACK}")
     if device is not None and (order is not None or pack is not None):
         raise DataError("order and pack are for vectors of the CPU\n  expected neither with a device")
+    if device is not None and target is not None:
+        raise DataError("target is for vectors of the CPU\n  expected none with a device")
+    if streaming and target is None:
+        raise DataError("streaming needs a target\n  expected target='avx512' or target='avx2'")
+    isa = None if target is None else find_isa(target)
     text, file = read_source(source)
     chosen = choose(parse_file(text, wg_size=wg_size, defines=defines, file=file), name, file)
     if device is None:
-        return Kernel(chosen, pack=pack, order=order, contract=contract)
+        return Kernel(chosen, pack=pack, order=order, contract=contract, isa=isa, streaming=streaming)
     from drawloom.batch.backends.cuda.kernel import DeviceKernel
 
     return DeviceKernel(chosen, device, contract=contract)
