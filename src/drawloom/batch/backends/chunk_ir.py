@@ -18,6 +18,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from drawloom.batch.ir.ir import DTYPES
+from drawloom.batch.ir.operations import CONVERSIONS, OPERATIONS
+
 
 class Place(NamedTuple):
     """`terms` are (factors, coefficient) pairs, sorted; "group" is the first group of the pack. Equal places of several
@@ -116,3 +121,23 @@ class ChunkProgram:
     def leave(self, outer: list[Chunk], scopes: int) -> None:
         self.block = outer
         del self.scopes[-scopes:]
+
+
+def is_uniform(chunk: Chunk) -> bool:
+    """Return whether all lanes of a chunk are known to hold one number."""
+    pending, seen = [chunk], {chunk.number}
+    while pending:
+        current = pending.pop()
+        if current.op == "broadcast" or (current.op == "shuffle" and len(set(current.detail)) == 1):
+            continue
+        if current.op == "constant":
+            numbers = np.frombuffer(current.detail, DTYPES[current.type])
+            if (numbers != numbers[0]).any():
+                return False
+        elif current.op not in OPERATIONS and current.op not in CONVERSIONS and current.op != "argument":
+            return False
+        for operand in current.operands:
+            if operand.number not in seen:
+                seen.add(operand.number)
+                pending.append(operand)
+    return True

@@ -18,6 +18,7 @@ from drawloom.batch.backends.accesses import Spread, find_run, is_consecutive, s
 from drawloom.batch.backends.chunk_ir import Chunk, ChunkLoop, ChunkProgram
 from drawloom.batch.backends.demand import Demand
 from drawloom.batch.backends.layout import Layout
+from drawloom.batch.backends.lookups import lookup
 from drawloom.batch.backends.moves import Row, Source, assemble
 from drawloom.batch.ir.ir import DTYPES, MASK, VOID, Block, Format, Kernel, Loop, Value
 from drawloom.batch.ir.operations import CONVERSIONS, OPERATIONS
@@ -68,7 +69,7 @@ class Chunker:
         elif op in ("load", "gather"):
             self.chunks[value.number] = self.load(value)
         elif op == "lookup":
-            self.chunks[value.number] = self.lookup(value)
+            self.chunks[value.number] = lookup(self, value)
         else:
             wanted = self.lanes_of(self.demand.of(value), value.format)
             self.chunks[value.number] = [
@@ -158,38 +159,6 @@ class Chunker:
         if isinstance(chunks, list):
             chunks = {number: chunk for number, chunk in enumerate(chunks) if chunk is not None}
         return assemble(self.program, rows, chunks)
-
-    def lookup(self, value: Value) -> list[Chunk | None]:
-        """Write a register to memory and read the lanes that an index names."""
-        source, index = value.operands
-        format = source.format
-        count = self.layout.place(format).chunks
-        chunks = [self.chunk(source, number) for number in range(count)]
-        table = self.program.shared("table", source.type, tuple(chunks))
-        wanted = self.lanes_of(self.demand.of(value), value.format)
-        result: list[Chunk | None] = []
-        for number, row in enumerate(wanted):
-            if not row.any():
-                result.append(None)
-                continue
-            place = self.place_of(self.chunk(index, number), value.format, format, number)
-            result.append(self.program.shared("read", value.type, (table, place), row.tobytes()))
-        return result
-
-    def place_of(self, index: Chunk, format: Format, source: Format, number: int) -> Chunk:
-        """Return where lane `index` of a register lies in its vectors, for the group of each lane of the result."""
-        program = self.program
-        group_stride, item_stride, element_stride = self.layout.strides(source)
-        groups = self.layout.place(format).group_at.reshape(-1, self.width)[number]
-        offset = self.constant("i64", groups * group_stride)
-        if (item_stride, element_stride) != (source.extent, 1):
-            extent = self.constant("i64", np.full(self.width, source.extent))
-            item = program.shared("udiv", "i64", (index, extent))
-            element = program.shared("urem", "i64", (index, extent))
-            item = program.shared("mul", "i64", (item, self.constant("i64", np.full(self.width, item_stride))))
-            element = program.shared("mul", "i64", (element, self.constant("i64", np.full(self.width, element_stride))))
-            index = program.shared("add", "i64", (item, element))
-        return program.shared("add", "i64", (index, offset))
 
     # Memory.
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from drawloom.batch.backends.chunk_ir import Chunk, ChunkLoop, ChunkProgram, Place
+from drawloom.batch.backends.chunk_ir import Chunk, ChunkLoop, ChunkProgram, Place, is_uniform
 from drawloom.batch.ir.ir import DTYPES, MASK, Kernel
 from drawloom.batch.ir.operations import CONVERSIONS, OPERATIONS
 from drawloom.batch.ir.printer import INTRINSICS, SATURATING, SUFFIXES, number_text
@@ -319,6 +319,9 @@ done:
     def emit_read(self, chunk: Chunk, name: str) -> None:
         table, index = chunk.operands
         type = memory_type(chunk.type)
+        if is_uniform(index):
+            self.read_one(chunk, name, type)
+            return
         pointers = self.temporary()
         self.line(f"{pointers} = getelementptr {type}, ptr {self.names[table.number]}, {self.typed(index)}")
         wanted = np.frombuffer(chunk.detail, np.bool_)
@@ -327,6 +330,19 @@ done:
         self.gather(target, type, f"<{self.width} x ptr> align {size_of(type)} {pointers}", mask)
         if type != chunk.type:
             self.line(f"{name} = trunc {self.vector(type)} {target} to {self.vector(chunk.type)}")
+
+    def read_one(self, chunk: Chunk, name: str, type: str) -> None:
+        """Read one element of a table for all lanes."""
+        table, index = chunk.operands
+        place, address, number = self.temporary(), self.temporary(), self.temporary()
+        self.line(f"{place} = extractelement {self.typed(index)}, i64 0")
+        self.line(f"{address} = getelementptr {type}, ptr {self.names[table.number]}, i64 {place}")
+        self.line(f"{number} = load {type}, ptr {address}, align {size_of(type)}")
+        if type != chunk.type:
+            narrow = self.temporary()
+            self.line(f"{narrow} = trunc {type} {number} to {chunk.type}")
+            number = narrow
+        self.splat(name, chunk.type, number)
 
     # Loops.
 

@@ -33,6 +33,7 @@ from drawloom.batch.frontend.syntax import (
 )
 from drawloom.batch.ir.builder import Builder
 from drawloom.batch.ir.ir import BITS, MASK, UNDEFINED, Access, Format, Lanes, Value
+from drawloom.batch.ir.ranges import Ranges
 from drawloom.batch.types import BOOL, ScalarType
 
 #: C's operator -> the operation for signed integers, unsigned integers, floating point.
@@ -67,6 +68,7 @@ class ExpressionLowering:
         self.builder = Builder()
         self.addresses = Addresses()
         self.registers: dict[Variable, Value] = {}
+        self.ranges = Ranges()
 
     def format_of(self, variable: Variable) -> Format:
         return Format(1 if variable.is_local else self.kernel.wg_size, max(variable.extent, 1))
@@ -184,6 +186,9 @@ class ExpressionLowering:
     def modulo(self, value: Value, size: int) -> Value:
         """Return the remainder in 0 to size - 1, of negative numbers too."""
         builder = self.builder
+        bounds = self.ranges.bounds(value)
+        if bounds is not None and 0 <= bounds[0] <= bounds[1] < size:
+            return value
         bound = builder.number_of(INDEX, value.format, size)
         if size & (size - 1) == 0:
             return builder.operate("and", value, builder.number_of(INDEX, value.format, size - 1))

@@ -1,0 +1,63 @@
+/* The pivots of A = P L U with partial pivoting, one matrix of N x N per group, row-major; `sign` is P's determinant.
+   `certain` becomes 1 where no pivot is as small as the rounding errors of a pivot may be, else 0. */
+#define N get_local_size()
+#ifndef stored
+#define stored real
+#endif
+/* the largest power of two below N: what reductions begin with that may take a number twice */
+#define HALF (N > 16 ? 16 : N > 8 ? 8 : N > 4 ? 4 : N > 2 ? 2 : N > 1 ? 1 : 0)
+
+__kernel void det(const stored *mat_a, real *pivots, real *sign, uchar *certain, real tolerance) {
+    real t_a[N];
+    real t_pivot[N];
+    real t_diagonal = 0;
+    int place = get_local_id();
+    real least = INFINITY, largest = 0, excess = 0, t_sign = 1;
+
+    for (int ix = 0; ix < N; ix += 1)
+        t_a[ix] = mat_a[get_group_id() * N * N + get_local_id() * N + ix];
+
+    for (int s = 0; s < N; s += 1) {
+        /* `place` is where an item's row would be if rows were exchanged: those before place s were pivots */
+        real size = place >= s ? fabs(t_a[s]) : -1;
+        int item = get_local_id();
+        for (int distance = HALF; distance > 0; distance /= 2) {
+            real other_size = shuffle(size, get_local_id() + distance);
+            int other_item = shuffle(item, get_local_id() + distance);
+            if (other_size > size) {
+                size = other_size;
+                item = other_item;
+            }
+        }
+        int pivot = shuffle(item, 0);
+        int place_of_pivot = shuffle(place, pivot);
+        if (place == s)
+            place = place_of_pivot;
+        if (get_local_id() == pivot)
+            place = s;
+        if (place_of_pivot != s)
+            t_sign = -t_sign;
+
+        for (int ix = s; ix < N; ix += 1)
+            t_pivot[ix] = shuffle(t_a[ix], pivot);
+        if (get_local_id() == s)
+            t_diagonal = t_pivot[s];
+        least = min(least, fabs(t_pivot[s]));
+        excess += t_pivot[s] * 0;
+
+        real factor = place > s ? t_a[s] * (1 / t_pivot[s]) : 0;
+        for (int ix = s + 1; ix < N; ix += 1)
+            t_a[ix] -= factor * t_pivot[ix];
+    }
+
+    for (int ix = 0; ix < N; ix += 1)
+        largest = max(largest, fabs(t_a[ix]));
+    for (int distance = HALF; distance > 0; distance /= 2)
+        largest = max(largest, shuffle(largest, get_local_id() + distance));
+
+    pivots[get_group_id() * N + get_local_id()] = t_diagonal;
+    if (get_local_id() == 0) {
+        sign[get_group_id()] = t_sign;
+        certain[get_group_id()] = excess == 0 && least > tolerance * largest ? 1 : 0;
+    }
+}

@@ -1,0 +1,16 @@
+"""`numpy.linalg` with stacks of small matrices run by compiled kernels: change one import.
+
+    from drawloom.batch import linalg        # instead of numpy.linalg
+    x = linalg.solve(a, b)                   # 100,000 systems of 8 unknowns
+
+Every name of `numpy.linalg` is here. What has no kernel, and what a kernel does not take, is NumPy's own.
+"""
+
+from numpy.linalg import *  # noqa: F403
+from numpy.linalg import __all__ as _names
+
+from drawloom.batch.linalg.determinants import det, slogdet
+from drawloom.batch.linalg.factoring import cholesky, qr
+from drawloom.batch.linalg.solving import inv, solve
+
+__all__ = [*_names]
