@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from drawloom.batch import linalg as linalg
     from drawloom.batch.backends.cuda.kernel import DeviceKernel as DeviceKernel
     from drawloom.batch.compile import Kernel as Kernel
     from drawloom.batch.compile import kernel as kernel
@@ -34,6 +35,8 @@ LAZY_NAMES: Final[dict[str, str]] = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "linalg":
+        return import_module("drawloom.batch.linalg")
     if name not in LAZY_NAMES:
         raise AttributeError(f"module 'drawloom.batch' has no attribute '{name}'")
     value: Any = getattr(import_module(LAZY_NAMES[name]), name)
@@ -42,7 +45,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *LAZY_NAMES})
+    return sorted({*globals(), *LAZY_NAMES, "linalg"})
 
 
 __all__ = [
@@ -54,6 +57,7 @@ __all__ = [
     "interpret",
     "interpret_ir",
     "kernel",
+    "linalg",
     "lower",
     "parse_file",
 ]

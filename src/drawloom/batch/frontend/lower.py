@@ -32,7 +32,10 @@ from drawloom.batch.frontend.schedule import Step, Touch, split_turns
 from drawloom.batch.frontend.source import BatchTypeError
 from drawloom.batch.frontend.syntax import (
     Assign,
+    Binary,
     Block,
+    Cast,
+    Constant,
     Declare,
     Element,
     Evaluate,
@@ -43,7 +46,9 @@ from drawloom.batch.frontend.syntax import (
     Loop,
     Parameter,
     Read,
+    ScalarParameter,
     Statement,
+    Unary,
     Variable,
 )
 from drawloom.batch.ir import ir
@@ -499,7 +504,8 @@ class Lowering(ExpressionLowering):
         changed = assigned_variables(loop.body) | (set() if loop.step is None else assigned_variables(loop.step))
         own = {p.variable for p in statements_in(loop.body) if isinstance(p, Declare) and not p.variable.is_local}
         variables = sorted((v for v in changed - own if v in self.registers), key=lambda v: v.number)
-        active = self.mask or builder.number_of(MASK, self.scalars.format, True)
+        outer_mask = self.mask
+        active = outer_mask or builder.number_of(MASK, self.scalars.format, True)
         initial = [*[self.registers[variable] for variable in variables], active]
         carried = [builder.carried(value) for value in initial]
         made = ir.Loop(carried)
@@ -512,7 +518,7 @@ class Lowering(ExpressionLowering):
             raise self.kernel.source.type_error("this loop never ends", loop.position)
         made.condition = self.both(carried[-1], holds)
         builder.enter(made.body)
-        self.mask = made.condition
+        self.mask = outer_mask if counts_uniformly(loop) else made.condition
         self.execute(loop.body)
         self.step(loop)
         made.next_values = [*[self.registers[variable] for variable in variables], made.condition]
@@ -526,6 +532,22 @@ class Lowering(ExpressionLowering):
         for part in statements_in(loop):
             if isinstance(part, Assign) and isinstance(part.target, Load):
                 self.builder.forget_memory(part.target.pointer.name)
+
+
+def counts_uniformly(loop: Loop) -> bool:
+    """Return whether only numbers and parameters decide how often a loop runs: then no item leaves before another."""
+    if not loop.counts_for_all or not isinstance(loop.step, Block):
+        return False
+    declared = [part for part in statements_in(loop.first) if isinstance(part, Declare)] if loop.first else []
+    if len(declared) != 1 or declared[0].initial is None or declared[0].variable in assigned_variables(loop.body):
+        return False
+    steps = [part.value for part in loop.step.statements if isinstance(part, Assign)]
+    return all(
+        isinstance(part, Constant | ScalarParameter | Cast | Unary | Binary)
+        or (isinstance(part, Read) and part.variable is declared[0].variable)
+        for expression in (declared[0].initial, loop.condition, *steps)
+        for part in expressions_in(expression)
+    )
 
 
 def rounds_of(index: NDArray[Any]) -> list[NDArray[Any]]:

@@ -11,6 +11,9 @@ from numpy.linalg import __all__ as _names
 
 from drawloom.batch.linalg.determinants import det, slogdet
 from drawloom.batch.linalg.factoring import cholesky, qr
+from drawloom.batch.linalg.measures import cond, matrix_norm, norm, pinv
+from drawloom.batch.linalg.products import matmul, matrix_power
 from drawloom.batch.linalg.solving import inv, solve
+from drawloom.batch.linalg.spectra import eigh, eigvalsh, svd, svdvals
 
 __all__ = [*_names]

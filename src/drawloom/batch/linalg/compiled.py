@@ -25,6 +25,7 @@ KERNELS: Final = {**GROUP_WISE, **LINEAR_ALGEBRA}
 #: The type that kernels compute in, as NumPy does for float32 as well, and the types that arrays may have.
 REAL: Final = "double"
 STORED: Final = {"f": "float", "d": "double"}
+NUMBERS: Final[dict[type, Any]] = {float: ctypes.c_double, int: ctypes.c_int}
 #: Multiplications that are worth a thread: some tens of microseconds of work.
 LEAST_WORK: Final = 500_000
 
@@ -54,14 +55,14 @@ class ReadyKernel:
         self.loaded = Loaded(load_code(variant), [KERNELS[variant.name]])
         self.address = self.loaded.addresses[KERNELS[variant.name]]
 
-    def __call__(self, count: int, inputs: tuple[Array, ...], outputs: tuple[Array, ...], *numbers: float) -> None:
+    def __call__(self, count: int, inputs: tuple[Array, ...], outputs: tuple[Array, ...], *numbers: float | int) -> None:
         """Run the kernel for `count` matrices; `outputs` are written.
 
         Args:
             count: The length of the first dimension of every array.
             inputs: Arrays for the kernel's first parameters.
             outputs: Arrays for the parameters after them.
-            numbers: The last parameters, which are doubles.
+            numbers: The last parameters: a double for a float, an int for an int.
         """
         pack = self.variant.layout.pack
         whole = count - count % pack
@@ -71,15 +72,15 @@ class ReadyKernel:
         if whole < count:
             self.run_rest(whole, count, inputs, outputs, numbers)
 
-    def bind(self, arrays: tuple[Array, ...], numbers: tuple[float, ...]) -> Any:
+    def bind(self, arrays: tuple[Array, ...], numbers: tuple[float | int, ...]) -> Any:
         """Return a function of the first matrix and the one after the last."""
-        types = [*[ctypes.c_void_p] * len(arrays), *[ctypes.c_double] * len(numbers)]
+        types = [*[ctypes.c_void_p] * len(arrays), *[NUMBERS[type(number)] for number in numbers]]
         function = ctypes.CFUNCTYPE(None, *types, ctypes.c_int64, ctypes.c_int64)(self.address)
         fixed = (*[array.ctypes.data for array in arrays], *numbers)
         return lambda first, last: function(*fixed, first, last)
 
     def run_rest(
-        self, first: int, last: int, inputs: tuple[Array, ...], outputs: tuple[Array, ...], numbers: tuple[float, ...]
+        self, first: int, last: int, inputs: tuple[Array, ...], outputs: tuple[Array, ...], numbers: tuple[float | int, ...]
     ) -> None:
         """Run the matrices that fill no pack in copies; the last one fills the pack up."""
         pack = self.variant.layout.pack
