@@ -117,7 +117,9 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = NO_V
                [0.  , 0.5 ]])
     """
     stack = take_stack(a)
-    if stack is None or hermitian or stack.dtype.kind != "f" or (rcond is not None and rtol is not NO_VALUE):
+    has_both = rcond is not None and rtol is not NO_VALUE
+    # The precision of integers is an error in NumPy.
+    if stack is None or hermitian or has_both or (rtol is None and stack.dtype.kind != "f"):
         return np.linalg.pinv(a, rcond, hermitian, rtol=rtol)
     if rcond is None:
         rcond = 1e-15 if rtol is NO_VALUE else rtol
