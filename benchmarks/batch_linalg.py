@@ -27,7 +27,8 @@ import numpy as np  # noqa: E402
 
 from benchmarks.common.timing import add_features, choose_features, machine, markdown_table  # noqa: E402
 
-NAMES = ("solve", "inv", "det", "slogdet", "cholesky", "qr", "eigh", "eigvalsh", "svd", "svdvals", "pinv", "cond", "matmul")
+NAMES = ("solve", "inv", "det", "slogdet", "cholesky", "qr", "eigh", "eigvalsh", "svd", "svdvals", "pinv", "cond",
+         "matmul")  # fmt: skip
 SIZES = (4, 8, 16, 32)
 TYPES = {"float": np.float32, "double": np.float64}
 #: NumPy takes milliseconds for each of these matrices of 32 rows: fewer of them.

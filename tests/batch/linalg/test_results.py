@@ -82,7 +82,8 @@ def test_cholesky(size: int, dtype: Any) -> None:
 
 
 @pytest.mark.parametrize(("rows", "columns", "dtype"), [
-    (1, 1, np.float32), (2, 2, np.float64), (3, 2, np.float32), (5, 5, np.float64), (9, 4, np.float64), (17, 3, np.float64),
+    (1, 1, np.float32), (2, 2, np.float64), (3, 2, np.float32), (5, 5, np.float64), (9, 4, np.float64),
+    (17, 3, np.float64),
 ])  # fmt: skip
 def test_qr(rows: int, columns: int, dtype: Any) -> None:
     """Householder's errors are gamma of m for each of n reflections (Higham, theorem 19.4)."""

@@ -1,6 +1,6 @@
 """Lanes that are known at run time only: by selects where the candidates lie in place, else through memory.
 
-    before: %9 = lookup %a, %p * 4 + 2      a shuffle of column 2; groups are interleaved, so an item's number is a chunk
+    before: %9 = lookup %a, %p * 4 + 2      a shuffle of column 2, whose groups are interleaved
     after:  select(p == 3, a_32, select(p == 2, a_22, select(p == 1, a_12, a_02)))
 """
 

@@ -20,6 +20,7 @@ from drawloom.runtime.cache import cache_key, kernel_store
 from drawloom.runtime.ranges import run_ranges
 
 Array = NDArray[Any]
+Arrays = tuple[Array, ...]
 
 KERNELS: Final = {**GROUP_WISE, **LINEAR_ALGEBRA}
 #: The type that kernels compute in, as NumPy does for float32 as well, and the types that arrays may have.
@@ -55,7 +56,7 @@ class ReadyKernel:
         self.loaded = Loaded(load_code(variant), [KERNELS[variant.name]])
         self.address = self.loaded.addresses[KERNELS[variant.name]]
 
-    def __call__(self, count: int, inputs: tuple[Array, ...], outputs: tuple[Array, ...], *numbers: float | int) -> None:
+    def __call__(self, count: int, inputs: Arrays, outputs: Arrays, *numbers: float | int) -> None:
         """Run the kernel for `count` matrices; `outputs` are written.
 
         Args:
@@ -72,7 +73,7 @@ class ReadyKernel:
         if whole < count:
             self.run_rest(whole, count, inputs, outputs, numbers)
 
-    def bind(self, arrays: tuple[Array, ...], numbers: tuple[float | int, ...]) -> Any:
+    def bind(self, arrays: Arrays, numbers: tuple[float | int, ...]) -> Any:
         """Return a function of the first matrix and the one after the last."""
         types = [*[ctypes.c_void_p] * len(arrays), *[NUMBERS[type(number)] for number in numbers]]
         function = ctypes.CFUNCTYPE(None, *types, ctypes.c_int64, ctypes.c_int64)(self.address)
@@ -80,7 +81,7 @@ class ReadyKernel:
         return lambda first, last: function(*fixed, first, last)
 
     def run_rest(
-        self, first: int, last: int, inputs: tuple[Array, ...], outputs: tuple[Array, ...], numbers: tuple[float | int, ...]
+        self, first: int, last: int, inputs: Arrays, outputs: Arrays, numbers: tuple[float | int, ...]
     ) -> None:
         """Run the matrices that fill no pack in copies; the last one fills the pack up."""
         pack = self.variant.layout.pack

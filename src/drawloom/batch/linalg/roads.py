@@ -1,7 +1,7 @@
 """Which road a call takes: compiled kernels, or NumPy itself.
 
-Kernels take stacks of small real matrices that are large enough for their launch to pay. Everything else is NumPy's, and
-so is every matrix of which a kernel is not certain: NumPy then decides whether it is singular, and gives its numbers.
+Kernels take stacks of small real matrices that are long enough for a launch to pay. Everything else is NumPy's, and so
+is every matrix of which a kernel is not certain: NumPy then decides whether it is singular, and gives its numbers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Array = NDArray[Any]
 
 #: Smaller stacks go to NumPy. A kernel takes 0.1 to 6 s to compile, once on each machine; a stack of this length takes
 #: NumPy 1 to 100 ms, so compiling pays after some tens of calls, and a launch at once.
-LEAST_ITEMS: Final = 2048
+LEAST_ITEMS = 2048
 #: The largest matrices that kernels are compiled for.
 LARGEST_SIZE: Final = 32
 #: Copies of broadcast operands that are larger go to NumPy, which needs none.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -18,6 +18,11 @@ from drawloom.batch.linalg.roads import (
     type_code,
     uncertain_items,
 )
+
+#: Multiplications of an elimination whose code is small enough with one matrix in each lane.
+LARGEST_INTERLEAVED: Final = 5000
+#: The largest matrices that are inverted by a kernel: NumPy is faster from about 24 rows.
+LARGEST_INVERSE: Final = 16
 
 
 def solve(a: Any, b: Any) -> Any:
@@ -78,10 +83,6 @@ def elimination_order(size: int, columns: int) -> str:
     return "interleaved" if size * size * (size + columns) <= LARGEST_INTERLEAVED else "columns"
 
 
-#: Multiplications of an elimination whose code is small enough with one matrix in each lane.
-LARGEST_INTERLEAVED = 5000
-
-
 def inv(a: Any) -> Any:
     """Invert matrices, as `numpy.linalg.inv` does.
 
@@ -101,7 +102,7 @@ def inv(a: Any) -> Any:
                [0.  , 0.25]])
     """
     arrays = take_arrays(a)
-    if arrays is None or not is_square_stack(arrays[0]):
+    if arrays is None or not is_square_stack(arrays[0], LARGEST_INVERSE):
         return np.linalg.inv(a)
     code = type_code(arrays[0])
     matrix = flatten_stack(arrays[0], code)
