@@ -40,10 +40,12 @@ def make_arguments(kernel: Kernel, name: str, size: int) -> Arguments:
     for parameter in kernel.parameters:
         if not parameter.is_pointer:
             result[parameter.name] = steps if parameter.name == "steps" else numbers[parameter.name]
-        elif parameter.name in ("mat_a", "mat_b"):
+        elif parameter.name == "mat_a":
             result[parameter.name] = matrix.copy()
+        elif parameter.name == "mat_b":
+            result[parameter.name] = rng.standard_normal((GROUPS, 2 * size))
         elif parameter.type.is_float:
-            result[parameter.name] = np.full((GROUPS, size * size), np.nan, parameter.type.dtype)
+            result[parameter.name] = np.full((GROUPS, size * max(size, 2)), np.nan, parameter.type.dtype)
         else:
             result[parameter.name] = np.full((GROUPS, size), 7, parameter.type.dtype)
     return result

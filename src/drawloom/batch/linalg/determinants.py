@@ -100,5 +100,5 @@ def eliminate(a: Any) -> tuple[Array, Array, Array, Array] | None:
     count, size, _ = matrix.shape
     pivots, sign, certain = np.empty((count, size)), np.empty(count), np.empty(count, np.uint8)
     kernel = ready_kernel("det", size, code, elimination_order(size, 0))
-    kernel(count, (matrix,), (pivots, sign, certain), size * EPSILON)
+    kernel(count, (matrix,), (pivots, sign, certain), size * size * EPSILON)
     return matrix, pivots, sign, certain

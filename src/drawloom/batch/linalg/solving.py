@@ -51,7 +51,7 @@ def solve(a: Any, b: Any) -> Any:
     count, size, columns = right.shape
     x, certain = np.empty_like(right), np.empty(count, np.uint8)
     kernel = ready_kernel("solve", size, code, elimination_order(size, columns), {"RHS": columns})
-    kernel(count, (left, right), (x, certain), size * EPSILON)
+    kernel(count, (left, right), (x, certain), size * size * EPSILON)
     rest = uncertain_items(certain)
     if len(rest):
         x[rest] = np.linalg.solve(left[rest], right[rest])
@@ -109,7 +109,7 @@ def inv(a: Any) -> Any:
     count, size, _ = matrix.shape
     x, certain = np.empty_like(matrix), np.empty(count, np.uint8)
     kernel = ready_kernel("solve", size, code, elimination_order(size, size), {"INVERSE": 1})
-    kernel(count, (matrix,), (x, certain), size * EPSILON)
+    kernel(count, (matrix,), (x, certain), size * size * EPSILON)
     rest = uncertain_items(certain)
     if len(rest):
         x[rest] = np.linalg.inv(matrix[rest])
