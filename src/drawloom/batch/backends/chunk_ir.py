@@ -123,16 +123,23 @@ class ChunkProgram:
         del self.scopes[-scopes:]
 
 
-def is_uniform(chunk: Chunk) -> bool:
-    """Return whether all lanes of a chunk are known to hold one number."""
+def reads_one_element(chunk: Chunk) -> bool:
+    """Return whether all lanes of a read that count are known to read one element of the table."""
+    return is_uniform(chunk.operands[1], np.flatnonzero(np.frombuffer(chunk.detail, np.bool_)).tolist())
+
+
+def is_uniform(chunk: Chunk, lanes: list[int]) -> bool:
+    """Return whether some lanes of a chunk are known to hold one number."""
     pending, seen = [chunk], {chunk.number}
     while pending:
         current = pending.pop()
-        if current.op == "broadcast" or (current.op == "shuffle" and len(set(current.detail)) == 1):
+        if current.op == "broadcast":
+            continue
+        if current.op == "shuffle" and len({current.detail[lane] for lane in lanes}) == 1:
             continue
         if current.op == "constant":
             numbers = np.frombuffer(current.detail, DTYPES[current.type])
-            if (numbers != numbers[0]).any():
+            if (numbers[lanes] != numbers[lanes[0]]).any():
                 return False
         elif current.op not in OPERATIONS and current.op not in CONVERSIONS and current.op != "argument":
             return False

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from drawloom.batch.backends.chunk_ir import Chunk, ChunkLoop, ChunkProgram, Place, is_uniform
+from drawloom.batch.backends.chunk_ir import Chunk, ChunkLoop, ChunkProgram, Place, reads_one_element
 from drawloom.batch.ir.ir import DTYPES, MASK, Kernel
 from drawloom.batch.ir.operations import CONVERSIONS, OPERATIONS
 from drawloom.batch.ir.printer import INTRINSICS, SATURATING, SUFFIXES, number_text
@@ -319,7 +319,7 @@ done:
     def emit_read(self, chunk: Chunk, name: str) -> None:
         table, index = chunk.operands
         type = memory_type(chunk.type)
-        if is_uniform(index):
+        if reads_one_element(chunk):
             self.read_one(chunk, name, type)
             return
         pointers = self.temporary()
@@ -335,7 +335,8 @@ done:
         """Read one element of a table for all lanes."""
         table, index = chunk.operands
         place, address, number = self.temporary(), self.temporary(), self.temporary()
-        self.line(f"{place} = extractelement {self.typed(index)}, i64 0")
+        lane = int(np.frombuffer(chunk.detail, np.bool_).argmax())
+        self.line(f"{place} = extractelement {self.typed(index)}, i64 {lane}")
         self.line(f"{address} = getelementptr {type}, ptr {self.names[table.number]}, i64 {place}")
         self.line(f"{number} = load {type}, ptr {address}, align {size_of(type)}")
         if type != chunk.type:

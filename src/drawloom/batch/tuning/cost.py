@@ -8,7 +8,7 @@ from __future__ import annotations
 import heapq
 from typing import Final, NamedTuple
 
-from drawloom.batch.backends.chunk_ir import Chunk, ChunkLoop, ChunkProgram
+from drawloom.batch.backends.chunk_ir import Chunk, ChunkLoop, ChunkProgram, reads_one_element
 from drawloom.batch.ir.ir import BITS, MASK
 
 
@@ -30,6 +30,8 @@ PRICES: Final[dict[str, Price]] = {
 FREE: Final = ("constant", "carried", "argument", "group")
 #: Slots for each lane of what is done lane by lane.
 BY_LANE: Final = {"gather": 2.0, "scatter": 2.5, "read": 2.0, "sdiv": 6.0, "udiv": 6.0, "srem": 7.0, "urem": 7.0}
+#: A number of the index moves to an address, and an element is loaded for all lanes.
+READ_ONE: Final = Price(2.0, 12.0)
 SHUFFLE: Final = Price(1.0, 3.0)
 MASKED: Final = 2.0
 #: Slots of a store of a value that leaves its register, and of reading it again; what memory holds already is read as
@@ -91,6 +93,8 @@ def price_of(chunk: Chunk, width: int) -> Price:
         return Price(0.0, 0.0)
     if chunk.op == "shuffle":
         return SHUFFLE
+    if chunk.op == "read" and reads_one_element(chunk):
+        return READ_ONE
     if chunk.op in BY_LANE:
         return Price(BY_LANE[chunk.op] * width, 20.0)
     price = PRICES.get(chunk.op, CHEAP)

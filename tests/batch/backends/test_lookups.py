@@ -1,0 +1,73 @@
+"""Lanes that are known at run time only: what a lookup becomes in each order, and what it need not compute."""
+
+import pytest
+
+from drawloom import batch
+from drawloom.batch.backends.chunk_ir import reads_one_element
+from drawloom.batch.backends.chunking import cut_into_chunks
+from drawloom.batch.backends.layout import Layout
+from drawloom.batch.backends.llvm import emit_llvm
+from drawloom.batch.ir.ir import Kernel
+from drawloom.batch.ir.printer import show_kernel
+
+pytest.importorskip("pycparser")
+
+#: The row of the item whose number is largest: each item reads an element of an item that is known at run time.
+PIVOT = """
+__kernel void pivot(double *a) {
+    double row[3], top[3];
+    for (int ix = 0; ix < 3; ix += 1) row[ix] = a[get_global_id() * 3 + ix];
+    int item = get_local_id();
+    double size = row[0];
+    for (int d = 2; d > 0; d /= 2) {
+        double other = shuffle(size, get_local_id() + d);
+        int number = shuffle(item, get_local_id() + d);
+        if (other > size) { size = other; item = number; }
+    }
+    int best = shuffle(item, 0);
+    for (int ix = 0; ix < 3; ix += 1) top[ix] = shuffle(row[ix], best);
+    for (int ix = 0; ix < 3; ix += 1) a[get_global_id() * 3 + ix] = top[ix];
+}
+"""
+
+
+def lower(text: str, wg_size: int = 3) -> Kernel:
+    (kernel,) = batch.parse_file(text, wg_size=wg_size).values()
+    return batch.lower(kernel)
+
+
+def test_a_shuffle_by_numbers_of_items_needs_no_modulo() -> None:
+    assert "srem" not in show_kernel(lower(PIVOT))
+    unknown = PIVOT.replace("best = shuffle(item, 0)", "best = (int)size")
+    assert "srem" in show_kernel(lower(unknown))
+
+
+def test_interleaved_groups_select_among_items() -> None:
+    program = cut_into_chunks(lower(PIVOT), Layout("interleaved", 8, 8))
+    ops = [chunk.op for chunk in program.block]
+    assert "read" not in ops
+    assert "table" not in ops
+    # Two candidates beyond the first for each of three columns, and two levels of the tournament's two selects.
+    assert ops.count("select") >= 6
+
+
+def test_one_element_for_all_lanes_is_no_gather() -> None:
+    kernel = lower(PIVOT.replace("3", "4"), wg_size=4)
+    program = cut_into_chunks(kernel, Layout("columns", 1, 4))
+    reads = [chunk for chunk in program.block if chunk.op == "read"]
+    assert reads
+    assert all(reads_one_element(chunk) for chunk in reads)
+    assert "gather" not in emit_llvm(kernel, program, 1)
+
+
+def test_a_loop_that_a_parameter_counts_needs_no_mask() -> None:
+    counted = """__kernel void k(double *a, int n) {
+        double x = a[get_global_id()];
+        for (int i = 0; i < n; i += 1) x = x * 2 + i;
+        a[get_global_id()] = x;
+    }"""
+    assert " select " not in show_kernel(lower(counted))
+    for other in ("i < n && i < get_local_id()", "i < n && x < 9", "i < n - a[0]"):
+        assert " select " in show_kernel(lower(counted.replace("i < n", other)))
+    changed = counted.replace("x = x * 2 + i;", "{ x = x * 2 + i; i += get_local_id(); }")
+    assert " select " in show_kernel(lower(changed))
