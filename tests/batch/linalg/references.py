@@ -54,7 +54,7 @@ def elimination_sizes(matrices: Array) -> Array:
         lower[:, :, step] = np.where(is_left, rest[:, :, step] / row[:, None, step], 0)
         is_left[every, pivot] = False
         rest = rest - np.where(is_left, lower[:, :, step], 0)[:, :, None] * row[:, None, :]
-    return np.einsum("gij,gjk->gik", np.abs(lower), np.abs(upper))
+    return np.asarray(np.einsum("gij,gjk->gik", np.abs(lower), np.abs(upper)))
 
 
 def check_solution(a: Array, b: Array, x: Array) -> None:

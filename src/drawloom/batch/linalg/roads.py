@@ -83,7 +83,7 @@ def copied_bytes(array: Array, batch: tuple[int, ...]) -> int:
     """Return how much memory broadcasting an operand takes."""
     if array.shape[:-2] == batch:
         return 0
-    return math.prod(batch) * array.shape[-1] * array.shape[-2] * 8
+    return int(math.prod(batch) * array.shape[-1] * array.shape[-2] * 8)
 
 
 def uncertain_items(certain: NDArray[np.uint8]) -> NDArray[np.intp]:
