@@ -160,7 +160,9 @@ def test_unusual_matrices_have_numpys_numbers_and_errors(kind: str, dtype: Any) 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in UNARY:
-            compare_unusual(name, stack, stack)
+            # LAPACK's gesdd in OpenBLAS 0.3.31 never returns for some infinite matrices, in NumPy as well.
+            if np.isfinite(matrix).all() or name not in ("svd", "svdvals", "pinv", "cond"):
+                compare_unusual(name, stack, stack)
         compare_unusual("solve", stack, stack, b)
 
 
