@@ -52,6 +52,11 @@ __kernel void det(const stored *mat_a, real *pivots, real *sign, uchar *certain,
 
     for (int ix = 0; ix < N; ix += 1)
         largest = max(largest, fabs(t_a[ix]));
+    /* NaN is no pivot, and no maximum */
+    for (int ix = 0; ix < N; ix += 1)
+        excess += t_a[ix] * 0;
+    for (int distance = HALF; distance > 0; distance /= 2)
+        excess += shuffle(excess, get_local_id() + distance);
     for (int distance = HALF; distance > 0; distance /= 2)
         largest = max(largest, shuffle(largest, get_local_id() + distance));
 

@@ -17,8 +17,9 @@ __kernel void lu(const stored *mat_a, stored *mat_lu, int *order) {
         t_a[ix] = mat_a[get_group_id() * N * N + get_local_id() * N + ix];
 
     for (int s = 0; s < N; s += 1) {
-        /* the item with the largest element of column s among those that were no pivot, the lowest of several */
-        real size = step == N ? fabs(t_a[s]) : -1;
+        /* the item with the largest element of column s among those that were no pivot, the lowest of several;
+           NaN counts as the largest, so that it spreads */
+        real size = step == N ? (isnan(t_a[s]) ? INFINITY : fabs(t_a[s])) : -1;
         int item = get_local_id();
         for (int distance = HALF; distance > 0; distance /= 2) {
             real other_size = shuffle(size, get_local_id() + distance);

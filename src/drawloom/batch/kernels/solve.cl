@@ -71,9 +71,12 @@ __kernel void solve(const stored *mat_a, const stored *mat_b, stored *mat_x, uch
             t_b[k] -= factor * t_pivot_b[k];
     }
 
-    real largest = 0;
+    real largest = 0, excess = 0;
     for (int ix = 0; ix < N; ix += 1)
         largest = max(largest, fabs(t_a[ix]));
+    /* NaN is no pivot, and no maximum */
+    for (int ix = 0; ix < N; ix += 1)
+        excess += t_a[ix] * 0;
     for (int distance = HALF; distance > 0; distance /= 2)
         largest = max(largest, shuffle(largest, get_local_id() + distance));
 
@@ -87,7 +90,6 @@ __kernel void solve(const stored *mat_a, const stored *mat_b, stored *mat_x, uch
         }
     }
 
-    real excess = 0;
     for (int k = 0; k < RHS; k += 1)
         excess += (real)t_x[k] * 0;
     for (int distance = HALF; distance > 0; distance /= 2)
