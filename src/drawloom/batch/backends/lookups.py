@@ -77,7 +77,7 @@ def place_candidates(chunker: Chunker, source: Format, target: Format, columns: 
     places = chunker.layout.place(target)
     lane = item * source.extent + columns.reshape(-1)[places.lane_at.clip(0)]
     position = chunker.layout.place(source).position
-    return position[places.group_at, lane].reshape(places.chunks, chunker.width)
+    return np.asarray(position[places.group_at, lane]).reshape(places.chunks, chunker.width)
 
 
 def in_place(rows: Lanes, wanted: Lanes) -> list[int]:

@@ -10,6 +10,7 @@ from numpy.linalg._linalg import QRResult
 from drawloom.batch.linalg.compiled import ready_kernel
 from drawloom.batch.linalg.roads import (
     EPSILON,
+    NUMPY,
     Array,
     flatten_stack,
     is_square_stack,
@@ -87,7 +88,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     """
     arrays = take_arrays(a)
     if arrays is None or mode not in QR_MODES or not is_stack(arrays[0]) or not takes_qr(arrays[0], mode):
-        return np.linalg.qr(a, mode)
+        return NUMPY.qr(a, mode)
     code = type_code(arrays[0])
     matrix = flatten_stack(arrays[0], code)
     count, rows, columns = matrix.shape
@@ -100,7 +101,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     kernel(count, (matrix,), (*results, certain), LEAST_SQUARES, MOST_SQUARES)
     rest = uncertain_items(certain)
     if len(rest):
-        correct: Any = np.linalg.qr(matrix[rest], mode)
+        correct: Any = NUMPY.qr(matrix[rest], mode)
         for result, numbers in zip(results, (correct,) if mode == "r" else correct):
             result[rest] = numbers
     batch = arrays[0].shape[:-2]
@@ -111,4 +112,4 @@ def qr(a: Any, mode: str = "reduced") -> Any:
 def takes_qr(array: Array, mode: str) -> bool:
     """Return whether the kernel has these sizes: as many rows as columns or more, and no columns of Q beyond A's."""
     rows, columns = array.shape[-2:]
-    return rows >= columns if mode != "complete" else rows == columns
+    return bool(rows >= columns if mode != "complete" else rows == columns)

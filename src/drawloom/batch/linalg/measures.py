@@ -11,7 +11,7 @@ from drawloom.batch.linalg.products import matmul
 from drawloom.batch.linalg.roads import Array, take_arrays
 from drawloom.batch.linalg.spectra import svd, svdvals, takes_svd
 
-NO_VALUE: Final[Any] = np._NoValue  # type: ignore[attr-defined]
+NO_VALUE: Final[Any] = np._NoValue
 #: Norms of matrices that singular values give.
 SPECTRAL_NORMS: Final[dict[Any, Callable[[Array], Array]]] = {
     2: lambda values: values.max(axis=-1),

@@ -22,6 +22,8 @@ LEAST_ITEMS = 2048
 LARGEST_SIZE: Final = 32
 #: Copies of broadcast operands that are larger go to NumPy, which needs none.
 MOST_COPIED_BYTES: Final = 1 << 28
+#: NumPy's functions without their types, which know options as literals only.
+NUMPY: Final[Any] = np.linalg
 EPSILON: Final = float(np.finfo(np.float64).eps)
 
 

@@ -11,6 +11,7 @@ from drawloom.batch.linalg.compiled import ready_kernel
 from drawloom.batch.linalg.factoring import qr
 from drawloom.batch.linalg.roads import (
     EPSILON,
+    NUMPY,
     Array,
     flatten_stack,
     is_square_stack,
@@ -54,13 +55,13 @@ def eigh(a: Any, UPLO: str = "L") -> Any:
     """
     arrays = takes_eigh(a, UPLO)
     if arrays is None:
-        return np.linalg.eigh(a, UPLO)
+        return NUMPY.eigh(a, UPLO)
     matrix, code = arrays
     count, size, _ = matrix.shape
     values, vectors = np.empty((count, size), code), np.empty_like(matrix)
     rest = run_eigh(matrix, code, UPLO, (values, vectors), {})
     if len(rest):
-        values[rest], vectors[rest] = np.linalg.eigh(matrix[rest], UPLO)
+        values[rest], vectors[rest] = NUMPY.eigh(matrix[rest], UPLO)
     shape = np.shape(a)
     return EighResult(values.reshape(shape[:-1]), vectors.reshape(shape))
 
@@ -86,13 +87,13 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Any:
     """
     arrays = takes_eigh(a, UPLO)
     if arrays is None:
-        return np.linalg.eigvalsh(a, UPLO)
+        return NUMPY.eigvalsh(a, UPLO)
     matrix, code = arrays
     count, size, _ = matrix.shape
     values = np.empty((count, size), code)
     rest = run_eigh(matrix, code, UPLO, (values,), {"VALUES_ONLY": 1})
     if len(rest):
-        values[rest] = np.linalg.eigvalsh(matrix[rest], UPLO)
+        values[rest] = NUMPY.eigvalsh(matrix[rest], UPLO)
     return values.reshape(np.shape(a)[:-1])
 
 
@@ -139,7 +140,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     """
     arrays = take_arrays(a)
     if arrays is None or hermitian or not takes_svd(arrays[0], full_matrices and compute_uv):
-        return np.linalg.svd(a, full_matrices, compute_uv, hermitian)
+        return NUMPY.svd(a, full_matrices, compute_uv, hermitian)
     return svd_of_stack(arrays[0], compute_uv)
 
 
@@ -169,7 +170,8 @@ def svd_of_squares(array: Array, compute_uv: bool) -> Any:
     code = type_code(array)
     matrix = flatten_stack(array, code)
     count, size, _ = matrix.shape
-    values, certain = np.empty((count, size), code), np.empty(count, np.uint8)
+    values: Array = np.empty((count, size), code)
+    certain = np.empty(count, np.uint8)
     vectors = [np.empty_like(matrix), np.empty_like(matrix)] if compute_uv else []
     results = (vectors[0], values, vectors[1]) if compute_uv else (values,)
     kernel = ready_kernel("svd", size, code, "interleaved", None if compute_uv else {"VALUES_ONLY": 1})
@@ -177,7 +179,7 @@ def svd_of_squares(array: Array, compute_uv: bool) -> Any:
     kernel(count, (matrix,), (*results, certain), *bounds, jacobi_steps(size))
     rest = uncertain_items(certain)
     if len(rest):
-        correct: Any = np.linalg.svd(matrix[rest], True, compute_uv)
+        correct: Any = NUMPY.svd(matrix[rest], True, compute_uv)
         for result, numbers in zip(results, correct if compute_uv else (correct,)):
             result[rest] = numbers
     values = values.reshape(array.shape[:-1])
