@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 import ctypes
 import math
-import os
 import subprocess
 import sys
 import tempfile
@@ -34,7 +33,9 @@ import numpy as np  # noqa: E402
 
 from benchmarks.common.timing import (  # noqa: E402
     add_features,
+    add_threads,
     choose_features,
+    choose_threads,
     geometric_mean,
     machine,
     markdown_table,
@@ -184,16 +185,13 @@ def main() -> int:
     parser.add_argument("--types", nargs="+", choices=tuple(TYPES), default=tuple(TYPES))
     parser.add_argument("--items", type=int, default=100_000)
     parser.add_argument("--summary", action="store_true", help="only the means of each kernel")
-    parser.add_argument("--threads", type=int, default=0, help="run on so many cores (default: all)")
+    add_threads(parser)
     add_features(parser)
     options = parser.parse_args()
-    if options.threads:
-        # Both sides ask which cores they may use; OpenMP does so when its library is loaded.
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.threads])
+    clock = choose_threads(options.threads)  # both sides ask for the cores; OpenMP does when its library is loaded
     choose_features(options.features)
     rows: list[list[str]] = []
     ratios: dict[tuple[str, str], list[list[float]]] = {}
-    clock = time.process_time if options.threads == 1 else time.perf_counter
     with tempfile.TemporaryDirectory() as folder:
         for size in options.sizes:
             for real in options.types:

@@ -12,7 +12,6 @@ use. Before anything is timed, results are compared with NumPy's where they are 
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import sys
 import time
@@ -25,7 +24,7 @@ sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
 
-from benchmarks.common.timing import add_features, choose_features, machine, markdown_table  # noqa: E402
+from benchmarks.common.timing import add_features, add_threads, choose_features, choose_threads, machine, markdown_table  # noqa: E402
 
 NAMES = ("solve", "inv", "det", "slogdet", "cholesky", "qr", "eigh", "eigvalsh", "svd", "svdvals", "pinv", "cond",
          "matmul")  # fmt: skip
@@ -92,13 +91,11 @@ def main() -> int:
     parser.add_argument("--sizes", nargs="+", type=int, default=SIZES)
     parser.add_argument("--types", nargs="+", choices=tuple(TYPES), default=("double",))
     parser.add_argument("--items", type=int, default=100_000)
-    parser.add_argument("--threads", type=int, default=0, help="run on so many cores (default: all)")
+    add_threads(parser)
     add_features(parser)
     options = parser.parse_args()
-    if options.threads:
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.threads])
+    clock = choose_threads(options.threads)
     choose_features(options.features)
-    clock = time.process_time if options.threads == 1 else time.perf_counter
     rows: list[list[str]] = []
     for size in options.sizes:
         for name in options.names:

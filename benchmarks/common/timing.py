@@ -68,6 +68,19 @@ def choose_features(features: str) -> None:
         os.environ["DRAWLOOM_CPU_FEATURES"] = features
 
 
+def add_threads(parser: argparse.ArgumentParser) -> None:
+    """Let a benchmark run on fewer cores than there are."""
+    parser.add_argument("--threads", type=int, default=0, help="run on so many cores (default: all)")
+
+
+def choose_threads(threads: int) -> Callable[[], float]:
+    """Keeps this process to so many cores, 0 for all, before any library asks for their number. Returns the clock to
+    time with: for one core that of the processor, as other programs may use the core, too."""
+    if threads:
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+    return time.process_time if threads == 1 else time.perf_counter
+
+
 def machine() -> str:
     """One line that names the processor, its vector extensions, the cores used, memory and Python."""
     model, flags = platform.machine(), ""

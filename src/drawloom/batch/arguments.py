@@ -162,3 +162,30 @@ def spans_of(access: Access) -> list[Span]:
 
 #: Scalars by their kind, as ctypes takes them.
 PYTHON_TYPES: Final = {"b": bool, "i": int, "u": int, "f": float}
+
+
+class LaunchArguments:
+    """What the arguments of a launch have to be. `source` is the kernel's syntax tree, `lowered` its InfReg-IR."""
+
+    def __init__(self, source: syntax.Kernel, lowered: Kernel) -> None:
+        self.source = source
+        self.written = [parameter.is_written for parameter in lowered.parameters]
+        self.reach = Reach(lowered)
+
+    def check(self, arguments: tuple[Any, ...], groups: int | None) -> tuple[list[Any], int]:
+        """Return the arguments, numbers as Python has them, and how many groups run.
+
+        Raises:
+            LaunchError: Arguments do not fit.
+        """
+        check_arguments(self.source, self.written, arguments)
+        number = count_groups(self.source, arguments, groups)
+        parameters = self.source.parameters
+        if number:
+            by_name = {parameter.name: value for parameter, value in zip(parameters, arguments)}
+            self.reach.check(by_name, number)
+        passed = [
+            value if parameter.is_pointer else PYTHON_TYPES[parameter.type.kind](value)
+            for parameter, value in zip(parameters, arguments)
+        ]
+        return passed, number

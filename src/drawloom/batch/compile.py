@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, overload
 
-from drawloom.batch.arguments import PYTHON_TYPES, Reach, check_arguments, count_groups
+import numpy as np
+
+from drawloom.batch.arguments import LaunchArguments
 from drawloom.batch.backends.layout import ORDERS
 from drawloom.batch.backends.native import NativeKernel, default_width
 from drawloom.batch.backends.simd.emit import emit_file
@@ -54,8 +56,7 @@ class Kernel:
         self.pack = choice.pack
         self.order = choice.order
         self.depth_first = choice.depth_first
-        self.written = [parameter.is_written for parameter in self.lowered.parameters]
-        self.reach = Reach(self.lowered)
+        self.arguments = LaunchArguments(source, self.lowered)
         self.compiled: dict[int, NativeKernel | SimdKernel] = {}
 
     def __repr__(self) -> str:
@@ -93,16 +94,8 @@ class Kernel:
         Raises:
             LaunchError: Arguments do not fit; nothing was written.
         """
-        check_arguments(self.source, self.written, arguments)
-        number = count_groups(self.source, arguments, groups)
-        if number == 0:
-            return
-        by_name = {parameter.name: value for parameter, value in zip(self.source.parameters, arguments)}
-        self.reach.check(by_name, number)
-        passed = [
-            value.ctypes.data if parameter.is_pointer else PYTHON_TYPES[parameter.type.kind](value)
-            for parameter, value in zip(self.source.parameters, arguments)
-        ]
+        values, number = self.arguments.check(arguments, groups)
+        passed = [value.ctypes.data if isinstance(value, np.ndarray) else value for value in values]
         whole = number - number % self.pack
         if whole:
             native = self.native(self.pack)

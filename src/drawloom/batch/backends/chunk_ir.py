@@ -148,3 +148,14 @@ def is_uniform(chunk: Chunk, lanes: list[int]) -> bool:
                 seen.add(operand.number)
                 pending.append(operand)
     return True
+
+
+def places_in(chunks: list[Chunk]) -> list[Place]:
+    """Return what chunks load and store, those in loops too."""
+    found: list[Place] = []
+    for chunk in chunks:
+        if isinstance(chunk.detail, Place):
+            found.append(chunk.detail)
+        elif isinstance(chunk.detail, ChunkLoop):
+            found += places_in(chunk.detail.header) + places_in(chunk.detail.body)
+    return found

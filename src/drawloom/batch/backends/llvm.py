@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from drawloom.batch.backends.chunk_ir import Chunk, ChunkLoop, ChunkProgram, Place, reads_one_element
+from drawloom.batch.backends.chunk_ir import Chunk, ChunkLoop, ChunkProgram, Place, places_in, reads_one_element
 from drawloom.batch.ir.ir import DTYPES, MASK, Kernel
 from drawloom.batch.ir.operations import CONVERSIONS, OPERATIONS
 from drawloom.batch.ir.printer import INTRINSICS, SATURATING, SUFFIXES, number_text
@@ -385,16 +385,6 @@ done:
         name = self.temporary()
         self.line(f"{name} = call i1 @{function}({self.vector(MASK)} {total})")
         return name
-
-
-def places_in(chunks: list[Chunk]) -> list[Place]:
-    found: list[Place] = []
-    for chunk in chunks:
-        if isinstance(chunk.detail, Place):
-            found.append(chunk.detail)
-        elif isinstance(chunk.detail, ChunkLoop):
-            found += places_in(chunk.detail.header) + places_in(chunk.detail.body)
-    return found
 
 
 def constant_lanes(mask: Chunk) -> list[int]:

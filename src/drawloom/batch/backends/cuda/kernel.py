@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from drawloom.batch.arguments import PYTHON_TYPES, Reach, check_arguments, count_groups
+from drawloom.batch.arguments import LaunchArguments
 from drawloom.batch.backends.cuda.emit import emit_cuda
 from drawloom.batch.frontend import syntax
 from drawloom.batch.frontend.lower import lower
@@ -31,8 +31,7 @@ class DeviceKernel:
         self.name = source.name
         self.device = find_device(device)
         self.lowered: LoweredKernel = lower(source, contract=contract)
-        self.written = [parameter.is_written for parameter in self.lowered.parameters]
-        self.reach = Reach(self.lowered)
+        self.arguments = LaunchArguments(source, self.lowered)
         self.cuda = emit_cuda(self.lowered)
 
     def __repr__(self) -> str:
@@ -66,15 +65,8 @@ class DeviceKernel:
             LaunchError: Arguments do not fit; nothing was written.
             UnsupportedError: There is no clang.
         """
-        check_arguments(self.source, self.written, arguments)
-        number = count_groups(self.source, arguments, groups)
+        passed, number = self.arguments.check(arguments, groups)
         if number == 0:
             return
-        by_name = {parameter.name: value for parameter, value in zip(self.source.parameters, arguments)}
-        self.reach.check(by_name, number)
-        passed = [
-            value if parameter.is_pointer else PYTHON_TYPES[parameter.type.kind](value)
-            for parameter, value in zip(self.source.parameters, arguments)
-        ]
         blocks = -(-number // self.cuda.groups_per_block)
         self.loaded[blocks, self.cuda.threads](*passed, number)

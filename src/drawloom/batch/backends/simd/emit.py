@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from drawloom.batch.backends.chunk_ir import Chunk, ChunkLoop, ChunkProgram, Place
+from drawloom.batch.backends.chunk_ir import Chunk, ChunkLoop, ChunkProgram, Place, places_in
 from drawloom.batch.backends.simd.by_lane import EXPRESSIONS, FUNCTIONS, saturating_conversion
 from drawloom.batch.backends.simd.isa import C_TYPES, CARRIERS, I32, I64, Carrier, Isa
 from drawloom.batch.backends.simd.masks import carrier_of, masks_of
@@ -741,16 +741,6 @@ def number_text(number: Any, carrier: Carrier) -> str:
     if number == math.trunc(number) and abs(number) < 1e6:
         return f"{number!r}{suffix}"
     return f"{float(number).hex()}{suffix}"
-
-
-def places_in(chunks: list[Chunk]) -> list[Place]:
-    found: list[Place] = []
-    for chunk in chunks:
-        if isinstance(chunk.detail, Place):
-            found.append(chunk.detail)
-        elif isinstance(chunk.detail, ChunkLoop):
-            found += places_in(chunk.detail.header) + places_in(chunk.detail.body)
-    return found
 
 
 def read_pointers(chunks: list[Chunk]) -> set[str]:
