@@ -37,6 +37,7 @@ from drawloom.lift.codegen.syntax import Access, Apply, Assign, SetPointer, Stat
 from drawloom.lift.codegen.unroll import find_registers, unroll
 from drawloom.lift.codegen.user_functions import FunctionTable
 from drawloom.lift.codegen.vector_buffers import VectorIndices, find_vector_buffers
+from drawloom.lift.language.arguments import values_by_size
 from drawloom.lift.language.errors import SizeError
 from drawloom.lift.language.index_functions import IndexFunction
 from drawloom.lift.language.ir import Call, Expression, Function, Lambda, Parameter, Pattern
@@ -154,18 +155,16 @@ class Kernel:
         self.buffers = buffers
 
     def known(self, sizes: Mapping[Any, int]) -> dict[Variable, int]:
-        """Return the values of the kernel's sizes, which are given by size or by name.
+        """Return the values of the kernel's sizes, which are given by size or by name, beside others.
 
         Raises:
-            SizeError: One has no value.
+            SizeError: One has no value, or none that is a whole number.
         """
-        found = {size: value for size, value in sizes.items() if isinstance(size, Variable)}
-        for parameter in self.parameters:
-            size = parameter.size
-            if size is not None and size not in found:
-                if size.name not in sizes:
-                    raise SizeError(f"kernel {self.name}: size {size} has no value, expected one")
-                found[size] = sizes[size.name]
+        own = {parameter.size.name: parameter.size for parameter in self.parameters if parameter.size is not None}
+        found = values_by_size(own, {key: sizes[key] for key in sizes if isinstance(key, Variable) or key in own})
+        for size in own.values():
+            if size not in found:
+                raise SizeError(f"kernel {self.name}: size {size} has no value, expected one")
         return found
 
     def own_sizes(self, sizes: Mapping[Variable, int]) -> dict[Variable, int]:

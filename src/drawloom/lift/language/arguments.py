@@ -58,9 +58,16 @@ def name_sizes(program: Lambda, sizes: Mapping[Any, int]) -> dict[Variable, int]
     Raises:
         SizeError: The program has no such size, or the value is not one that it can have.
     """
+    found = values_by_size(find_sizes(program), sizes)
+    for size, value in found.items():
+        check_range(size, value, found)
+    return found
+
+
+def values_by_size(by_name: Mapping[str, Variable], sizes: Mapping[Any, int]) -> dict[Variable, int]:
+    """Return values, which are given by size or by name, by size. Raises SizeError as `name_sizes` does."""
     if not isinstance(sizes, Mapping):
         raise SizeError(f"sizes is {sizes!r}, expected a dictionary such as {{'N': 1024}}")
-    by_name = find_sizes(program)
     found: dict[Variable, int] = {}
     for key, value in sizes.items():
         size = key if isinstance(key, Variable) else by_name.get(str(key))
@@ -69,8 +76,6 @@ def name_sizes(program: Lambda, sizes: Mapping[Any, int]) -> dict[Variable, int]
         if isinstance(value, bool) or not isinstance(value, int | np.integer):
             raise SizeError(f"size {key} is {value!r}, expected a whole number")
         found[size] = int(value)
-    for size, value in found.items():
-        check_range(size, value, found)
     return found
 
 
