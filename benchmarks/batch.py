@@ -127,7 +127,7 @@ def measure(
 
     start = time.perf_counter()
     kernel = batch.kernel(read_text(name), wg_size=size, defines={"real": real})
-    kernel.native(kernel.pack)
+    kernel.native(kernel.layout(kernel.pack))
     compile_seconds = time.perf_counter() - start
     groups = items if name in GROUP_WISE else -(-items // size)
     arguments = aligned(make_arguments(name, size, groups, TYPES[real]))

@@ -69,14 +69,11 @@ def refusals() -> list[tuple[Any, str]]:
     locked = b.copy()
     locked.flags.writeable = False
     shared = np.ones((4, 4))
-    misaligned = np.zeros(65, np.uint8)[1:].view(np.float64).reshape(2, 4)
     return [
         ((a, b), "expected 3 arguments (a, b, n), found 2"),
-        (([1.0], b, 1), "a is a list\n  expected a NumPy array"),
+        (([1.0], b, 1), "a is a list\n  expected a NumPy array, or one by DLPack"),
         ((a.astype(np.float32), b, 1), "a is an array of float32\n  expected float64"),
         ((a.astype(">f8"), b, 1), "a is an array of >f8\n  expected float64"),
-        ((a.T, b, 1), "a is not contiguous"),
-        ((misaligned, b, 1), "a is not aligned"),
         ((a, locked, 1), "b is read-only, and the kernel writes to it"),
         ((shared[:2], shared[1:3], 1), "a and b overlap, and the kernel writes to one"),
         ((a, b, "1"), "n is a str\n  expected a number"),
@@ -93,7 +90,7 @@ def test_arguments_that_do_not_fit_are_refused(arguments: Any, message: str) -> 
     with pytest.raises(LaunchError) as refused:
         batch.kernel(ADD, wg_size=4)(*arguments)
     assert message in str(refused.value)
-    assert all((value == 1).all() for value in arguments if isinstance(value, np.ndarray) and value.flags.aligned)
+    assert all((value == 1).all() for value in arguments if isinstance(value, np.ndarray))
 
 
 def test_arrays_that_are_too_small_are_refused() -> None:
@@ -111,3 +108,29 @@ def test_an_index_of_32_bits_limits_the_groups() -> None:
     k = batch.kernel("__kernel void k(double *p) { int i = get_group_id() * 65536; p[i] = 1; }", wg_size=1)
     with pytest.raises(LaunchError, match="32,769 groups overflow an index of 32 bits\n  run at most 32,768 at once"):
         k(np.zeros((1, 1)), groups=32769)
+
+
+def test_what_was_compiled_once_is_read_from_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DRAWLOOM_CACHE_DIR", str(tmp_path))
+    text = ADD.replace("add", "added")
+
+    def run() -> Any:
+        a, b = np.arange(44.0).reshape(11, 4), np.ones((11, 4))
+        batch.kernel(text, wg_size=4, order="interleaved", pack=2)(a, b, 2)
+        return b
+
+    expected = run()
+
+    def fail(*_: Any, **__: Any) -> Any:
+        raise AssertionError("compiled again")
+
+    monkeypatch.setattr("drawloom.batch.compile.parse_file", fail)
+    monkeypatch.setattr("drawloom.batch.compile.object_code", fail)
+    assert np.array_equal(run(), expected)
+    with pytest.raises(AssertionError, match="compiled again"):
+        batch.kernel(text, wg_size=4, order="interleaved", pack=4)
+    monkeypatch.setenv("DRAWLOOM_CACHE", "off")
+    with pytest.raises(AssertionError, match="compiled again"):
+        run()

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from drawloom.batch.frontend.source import BatchTypeError as BatchTypeError
     from drawloom.batch.frontend.source import MissingParserError as MissingParserError
     from drawloom.batch.ir.interpreter import interpret_ir as interpret_ir
+    from drawloom.batch.packed import Packed as Packed
+    from drawloom.batch.packed import pack as pack
 
 # Public name -> the module that defines it.
 LAZY_NAMES: Final[dict[str, str]] = {
@@ -26,10 +28,12 @@ LAZY_NAMES: Final[dict[str, str]] = {
     "DeviceKernel": "drawloom.batch.backends.cuda.kernel",
     "Kernel": "drawloom.batch.compile",
     "MissingParserError": "drawloom.batch.frontend.source",
+    "Packed": "drawloom.batch.packed",
     "interpret": "drawloom.batch.frontend.interpreter",
     "interpret_ir": "drawloom.batch.ir.interpreter",
     "kernel": "drawloom.batch.compile",
     "lower": "drawloom.batch.frontend.lower",
+    "pack": "drawloom.batch.packed",
     "parse_file": "drawloom.batch.frontend.parser",
 }
 
@@ -54,10 +58,12 @@ __all__ = [
     "DeviceKernel",
     "Kernel",
     "MissingParserError",
+    "Packed",
     "interpret",
     "interpret_ir",
     "kernel",
     "linalg",
     "lower",
+    "pack",
     "parse_file",
 ]

@@ -1,191 +1,219 @@
-"""Arguments of a launch, checked against a kernel's parameters: nothing is written where any is wrong."""
+"""Arguments of a launch, checked against a kernel's signature: nothing is written where any is wrong."""
 
 from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from drawloom.batch.frontend import syntax
-from drawloom.batch.ir.ir import Access, Kernel
+from drawloom.batch.packed import Packed
+from drawloom.batch.signature import NOTHING, OWN_GROUP, Parameter, Signature
 from drawloom.errors import LaunchError, count
 
+Array = NDArray[Any]
+#: Scalars by their kind, as ctypes takes them.
+PYTHON_TYPES: Final = {"b": bool, "i": int, "u": int, "f": float}
+#: DLPack's device types of host memory, pageable and page-locked.
+DLPACK_HOST: Final = (1, 3)
+#: How hard NumPy may look whether two strided arrays share an element; they count as sharing one where it gives up.
+OVERLAP_WORK: Final = 10_000
 
-def check_arguments(kernel: syntax.Kernel, written: list[bool], arguments: tuple[Any, ...]) -> None:
-    """Refuse arguments that do not fit the parameters.
+
+class Launch(NamedTuple):
+    """The arguments of one call.
 
     Args:
-        kernel: The kernel whose parameters they are.
-        written: For each parameter whether the kernel stores through it.
+        values: An array, a `Packed` or a number for each parameter.
+        groups: How many groups run.
+        lanes: How many items lie side by side in packed arguments; 0 without any.
+    """
+
+    values: list[Any]
+    groups: int
+    lanes: int
+
+
+def check_launch(signature: Signature, arguments: tuple[Any, ...], groups: int | None) -> Launch:
+    """Return the arguments of a call as arrays and numbers.
+
+    Args:
+        signature: What the kernel takes.
         arguments: What a caller passed.
+        groups: The number of work-groups; None if the arrays say it.
 
     Raises:
-        LaunchError: A wrong number, type or layout of arguments, a read-only output, or outputs that overlap.
+        LaunchError: A wrong number, type or shape of arguments, a read-only output, or outputs that overlap.
     """
-    parameters = kernel.parameters
+    parameters = signature.parameters
     if len(arguments) != len(parameters):
         names = ", ".join(parameter.name for parameter in parameters)
         raise LaunchError(
-            f"expected {count(len(parameters), 'argument')} ({names}), found {len(arguments)}", kernel.name
+            f"expected {count(len(parameters), 'argument')} ({names}), found {len(arguments)}", signature.name
         )
-    for parameter, value, is_written in zip(parameters, arguments, written):
-        if parameter.is_pointer:
-            check_array(kernel, parameter, value, is_written)
-        else:
-            check_number(kernel, parameter, value)
-    check_overlaps(kernel, written, arguments)
+    values = [
+        as_array(signature, parameter, value) if parameter.is_pointer else as_number(signature, parameter, value)
+        for parameter, value in zip(parameters, arguments)
+    ]
+    check_overlaps(signature, values)
+    number = count_groups(signature, values, groups)
+    lanes = check_packed(signature, values, number)
+    if number:
+        sizes = {p.name: element_count(value) for p, value in zip(parameters, values) if p.is_pointer}
+        numbers = {p.name: int(value) for p, value in zip(parameters, values) if p.is_integer}
+        signature.check_reach(sizes, numbers, number)
+    return Launch(values, number, lanes)
 
 
-def check_array(kernel: syntax.Kernel, parameter: syntax.Parameter, value: Any, is_written: bool) -> None:
+def as_array(signature: Signature, parameter: Parameter, value: Any) -> Any:
+    """Return an argument's memory as an array: NumPy's own, or a view of what another library has on the host."""
     name = parameter.name
-    if not isinstance(value, np.ndarray):
-        raise LaunchError(f"{name} is a {type(value).__name__}\n  expected a NumPy array", kernel.name)
-    if value.dtype != parameter.type.dtype or not value.dtype.isnative:
-        raise LaunchError(f"{name} is an array of {value.dtype}\n  expected {parameter.type.dtype}", kernel.name)
-    if not value.flags.c_contiguous:
+    memory = value.data if isinstance(value, Packed) else borrow(signature, name, value)
+    if memory.dtype != parameter.dtype or not memory.dtype.isnative:
+        raise LaunchError(f"{name} is an array of {memory.dtype}\n  expected {parameter.dtype}", signature.name)
+    if parameter.is_written and not memory.flags.writeable:
+        raise LaunchError(f"{name} is read-only, and the kernel writes to it", signature.name)
+    if parameter.is_written and overlaps_itself(memory):
         raise LaunchError(
-            f"{name} is not contiguous: its strides are {value.strides}\n  numpy.ascontiguousarray makes a copy",
-            kernel.name,
+            f"elements of {name} lie in one place, and the kernel writes to it: its strides are {memory.strides}",
+            signature.name,
         )
-    if not value.flags.aligned:
-        raise LaunchError(f"{name} is not aligned to its elements", kernel.name)
-    if is_written and not value.flags.writeable:
-        raise LaunchError(f"{name} is read-only, and the kernel writes to it", kernel.name)
+    return value if isinstance(value, Packed) else memory
 
 
-def check_number(kernel: syntax.Kernel, parameter: syntax.Parameter, value: Any) -> None:
-    dtype = parameter.type.dtype
-    if isinstance(value, np.ndarray) and value.ndim:
-        raise LaunchError(f"{parameter.name} is an array\n  expected a number", kernel.name)
+def borrow(signature: Signature, name: str, value: Any) -> Array:
+    if isinstance(value, np.ndarray):
+        return value
+    if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
+        if value.__dlpack_device__()[0] not in DLPACK_HOST:
+            raise LaunchError(f"{name} is not in this machine's memory\n  copy it to the CPU first", signature.name)
+        try:
+            return np.from_dlpack(value)
+        except (BufferError, RuntimeError, TypeError, ValueError) as refusal:
+            raise LaunchError(f"{name} gives no array by DLPack: {refusal}", signature.name) from refusal
+    if hasattr(value, "__array_interface__") and not isinstance(value, np.generic):
+        return np.asarray(value)
+    try:
+        if not isinstance(value, np.generic):
+            return np.asarray(memoryview(value))
+    except (TypeError, ValueError, BufferError):
+        pass
+    found = type(value).__name__
+    raise LaunchError(f"{name} is a {found}\n  expected a NumPy array, or one by DLPack", signature.name)
+
+
+def as_number(signature: Signature, parameter: Parameter, value: Any) -> Any:
+    """Return a number as Python has it."""
+    dtype = parameter.dtype
+    if isinstance(value, Packed) or (isinstance(value, np.ndarray) and value.ndim):
+        raise LaunchError(f"{parameter.name} is an array\n  expected a number", signature.name)
     if not isinstance(value, int | float | np.number | np.bool_ | np.ndarray) or isinstance(value, complex):
-        raise LaunchError(f"{parameter.name} is a {type(value).__name__}\n  expected a number", kernel.name)
+        raise LaunchError(f"{parameter.name} is a {type(value).__name__}\n  expected a number", signature.name)
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
         if int(value) != value or not limits.min <= int(value) <= limits.max:
-            raise LaunchError(f"{parameter.name} is {value}\n  expected a number of type {parameter.type}", kernel.name)
+            raise LaunchError(
+                f"{parameter.name} is {value}\n  expected a number of type {parameter.type}", signature.name
+            )
+    return PYTHON_TYPES[dtype.kind](value)
 
 
-def check_overlaps(kernel: syntax.Kernel, written: list[bool], arguments: tuple[Any, ...]) -> None:
+def overlaps_itself(array: Array) -> bool:
+    """Return whether two elements of an array may lie in one place: a dimension does not step over the lesser ones."""
+    reached = array.itemsize
+    for stride, length in sorted((abs(s), n) for s, n in zip(array.strides, array.shape) if n > 1):
+        if stride < reached:
+            return bool(array.size)
+        reached += (length - 1) * stride
+    return False
+
+
+def check_overlaps(signature: Signature, values: list[Any]) -> None:
     arrays = [
-        (parameter.name, value, is_written)
-        for parameter, value, is_written in zip(kernel.parameters, arguments, written)
+        (parameter, value.data if isinstance(value, Packed) else value)
+        for parameter, value in zip(signature.parameters, values)
         if parameter.is_pointer
     ]
-    for number, (left, one, left_written) in enumerate(arrays):
-        for right, other, right_written in arrays[number + 1 :]:
-            if (left_written or right_written) and np.may_share_memory(one, other):
-                raise LaunchError(f"{left} and {right} overlap, and the kernel writes to one", kernel.name)
+    for number, (left, one) in enumerate(arrays):
+        for right, other in arrays[number + 1 :]:
+            if (left.is_written or right.is_written) and share_memory(one, other):
+                raise LaunchError(
+                    f"{left.name} and {right.name} overlap, and the kernel writes to one", signature.name
+                )
 
 
-def count_groups(kernel: syntax.Kernel, arguments: tuple[Any, ...], groups: int | None) -> int:
-    """Return how many groups run: as said, or the length that all arrays with several dimensions begin with.
+def share_memory(one: Array, other: Array) -> bool:
+    if not np.may_share_memory(one, other):
+        return False
+    shares_memory: Any = np.shares_memory  # NumPy's types know two of the numbers that it takes
+    try:
+        return bool(shares_memory(one, other, max_work=OVERLAP_WORK))
+    except np.exceptions.TooHardError:
+        return True
 
-    Raises:
-        LaunchError: The number is not said, and arrays disagree about it.
-    """
+
+def count_groups(signature: Signature, values: list[Any], groups: int | None) -> int:
+    """Return how many groups run: as said, or the length that all arrays with several dimensions begin with."""
     if groups is not None:
         if groups < 0:
-            raise LaunchError(f"groups is {groups!r}\n  expected a number of work-groups", kernel.name)
+            raise LaunchError(f"groups is {groups!r}\n  expected a number of work-groups", signature.name)
         return int(groups)
-    lengths = {value.shape[0] for value in arguments if isinstance(value, np.ndarray) and value.ndim > 1}
+    lengths = {
+        value.shape[0]
+        for value in values
+        if isinstance(value, Packed) or (isinstance(value, np.ndarray) and value.ndim > 1)
+    }
     if len(lengths) != 1:
         found = "none has" if not lengths else f"they begin with {', '.join(map(str, sorted(lengths)))}"
         raise LaunchError(
             f"the number of groups is not known: of the arrays with several dimensions {found}\n"
-            "  pass groups=..., the number of work-groups", kernel.name
+            "  pass groups=..., the number of work-groups", signature.name
         )  # fmt: skip
     return int(lengths.pop())
 
 
-class Span(NamedTuple):
-    """What an access may touch: elements `least` to `most` from a run-time place, which all its lanes share."""
-
-    pointer: str
-    terms: tuple[tuple[tuple[str, ...], int], ...]
-    least: int
-    most: int
-
-
-class Reach:
-    """The accesses of a kernel whose elements are known before it runs: no run-time mask or index decides them."""
-
-    def __init__(self, kernel: Kernel) -> None:
-        self.kernel = kernel
-        found: dict[tuple[Any, ...], Span] = {}
-        for value in kernel.body.values:
-            if (value.op == "load" and not value.operands) or (value.op == "store" and len(value.operands) == 1):
-                for span in spans_of(value.detail):
-                    key = span.pointer, span.terms
-                    known = found.get(key, span)
-                    found[key] = span._replace(least=min(span.least, known.least), most=max(span.most, known.most))
-        self.spans = list(found.values())
-
-    def check(self, arguments: dict[str, Any], groups: int) -> None:
-        """Refuse arrays that are too small for a number of groups.
-
-        Raises:
-            LaunchError: An element that the kernel reads or writes is outside of an array.
-        """
-        if groups > self.kernel.most_groups:
+def check_packed(signature: Signature, values: list[Any], groups: int) -> int:
+    """Return the lanes of packed arguments, 0 without any."""
+    pairs = list(zip(signature.parameters, values))
+    packed = [(parameter, value) for parameter, value in pairs if isinstance(value, Packed)]
+    if not packed:
+        return 0
+    first, one = packed[0]
+    for parameter, value in packed:
+        if value.lanes != one.lanes:
             raise LaunchError(
-                f"{groups:,} groups overflow an index of 32 bits\n"
-                f"  run at most {self.kernel.most_groups:,} at once, or compute indices as size_t", self.kernel.name
-            )  # fmt: skip
-        for span in self.spans:
-            size = arguments[span.pointer].size
-            for group in (0, groups - 1):
-                place = 0
-                for factors, coefficient in span.terms:
-                    product = coefficient
-                    for name in factors:
-                        product *= group if name == "group" else int(arguments[name])
-                    place += product
-                if place + span.least < 0 or place + span.most >= size:
-                    worst = place + (span.least if place + span.least < 0 else span.most)
-                    raise LaunchError(
-                        f"group {group} accesses element {worst} of {span.pointer}, an array of {size} elements",
-                        self.kernel.name,
-                    )
+                f"{first.name} is packed with {one.lanes} lanes, {parameter.name} with {value.lanes}", signature.name
+            )
+        if not value.data.flags.c_contiguous or not value.data.flags.aligned:
+            raise LaunchError(f"the data of {parameter.name} are not contiguous", signature.name)
+        elements = element_count(value) // max(1, value.count)
+        if parameter.reach != OWN_GROUP or parameter.stride != elements or value.count < groups:
+            needed = f"{groups} groups with {parameter.stride} elements for each"
+            if parameter.reach != OWN_GROUP:
+                needed = "an array: groups access other elements than their own"
+            raise LaunchError(
+                f"{parameter.name} is packed, {value.count} items of {elements} elements\n  expected {needed}",
+                signature.name,
+            )
+    for parameter, value in pairs:
+        if parameter.is_pointer and not isinstance(value, Packed) and not is_split_by_group(parameter, value, groups):
+            if parameter.reach != NOTHING:
+                raise LaunchError(
+                    f"{parameter.name} is not packed, and {first.name} is\n"
+                    f"  expected a packed array, or one of shape ({groups}, ...)", signature.name
+                )  # fmt: skip
+    return int(one.lanes)
 
 
-def spans_of(access: Access) -> list[Span]:
-    """Return what an access touches, for each set of lanes that share the run-time part."""
-    lanes: dict[tuple[tuple[tuple[str, ...], int], ...], list[int]] = {}
-    active = access.active.reshape(-1)
-    offsets = access.offsets.reshape(-1)
-    rows = [(term.factors, term.coefficients.reshape(-1)) for term in access.terms]
-    for lane in np.flatnonzero(active).tolist():
-        terms = tuple((factors, int(coefficients[lane])) for factors, coefficients in rows)
-        lanes.setdefault(terms, []).append(int(offsets[lane]))
-    return [Span(access.pointer, terms, min(places), max(places)) for terms, places in lanes.items()]
+def is_split_by_group(parameter: Parameter, array: Array, groups: int) -> bool:
+    """Return whether the first dimension of an array counts the groups, each of which accesses its own item."""
+    return (
+        parameter.reach == OWN_GROUP
+        and array.ndim > 0
+        and array.shape[0] >= groups
+        and array.size == parameter.stride * array.shape[0]
+    )
 
 
-#: Scalars by their kind, as ctypes takes them.
-PYTHON_TYPES: Final = {"b": bool, "i": int, "u": int, "f": float}
-
-
-class LaunchArguments:
-    """What the arguments of a launch have to be. `source` is the kernel's syntax tree, `lowered` its InfReg-IR."""
-
-    def __init__(self, source: syntax.Kernel, lowered: Kernel) -> None:
-        self.source = source
-        self.written = [parameter.is_written for parameter in lowered.parameters]
-        self.reach = Reach(lowered)
-
-    def check(self, arguments: tuple[Any, ...], groups: int | None) -> tuple[list[Any], int]:
-        """Return the arguments, numbers as Python has them, and how many groups run.
-
-        Raises:
-            LaunchError: Arguments do not fit.
-        """
-        check_arguments(self.source, self.written, arguments)
-        number = count_groups(self.source, arguments, groups)
-        parameters = self.source.parameters
-        if number:
-            by_name = {parameter.name: value for parameter, value in zip(parameters, arguments)}
-            self.reach.check(by_name, number)
-        passed = [
-            value if parameter.is_pointer else PYTHON_TYPES[parameter.type.kind](value)
-            for parameter, value in zip(parameters, arguments)
-        ]
-        return passed, number
+def element_count(value: Array | Packed) -> int:
+    return int(np.prod(value.shape)) if isinstance(value, Packed) else value.size

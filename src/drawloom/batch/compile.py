@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, overload
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, overload
 
-import numpy as np
-
-from drawloom.batch.arguments import LaunchArguments
+from drawloom.batch.arguments import Launch, check_launch
 from drawloom.batch.backends.layout import ORDERS
-from drawloom.batch.backends.native import NativeKernel, default_width
+from drawloom.batch.backends.native import LoadedKernel, NativeCode, c_types, default_width, object_code
 from drawloom.batch.backends.simd.emit import emit_file
 from drawloom.batch.backends.simd.isa import Isa
-from drawloom.batch.backends.simd.native import SimdKernel, find_isa, load_kernels, make_kernels, vector_width
+from drawloom.batch.backends.simd.native import SimdKernel, find_isa, load_kernels, vector_width
 from drawloom.batch.frontend import syntax
 from drawloom.batch.frontend.lower import lower
 from drawloom.batch.frontend.parser import parse_file
 from drawloom.batch.ir.ir import Kernel as LoweredKernel
+from drawloom.batch.packed import Packed
+from drawloom.batch.signature import Signature, signature_of
+from drawloom.batch.staging import Operands, Staged, run_staged
+from drawloom.batch.stored import stored
 from drawloom.batch.tuning.choose import Choice, choose_layout
 from drawloom.cpu.vector.machine import vector_bits, vector_registers
 from drawloom.errors import DataError
@@ -33,75 +37,175 @@ LARGEST_PACK: Final = 64
 LEAST_PACKS: Final = 256
 
 
-class Kernel:
-    """A compiled kernel. `source` is its syntax tree, `lowered` its InfReg-IR."""
+class Recipe(NamedTuple):
+    """Everything that a kernel's code depends on, but for the machine. `defines` are pairs of a macro and its text."""
 
-    def __init__(
-        self, source: syntax.Kernel, *, pack: int | None, order: str | None, contract: bool, isa: Isa | None = None,
-        streaming: bool = False,
-    ) -> None:  # fmt: skip
-        self.source = source
-        self.isa = isa
-        self.streaming = streaming
-        self.name = source.name
-        self.lowered: LoweredKernel = lower(source, contract=contract)
-        if pack is None and order is None:
-            if isa is None:
-                width, bits, registers = default_width(self.lowered), vector_bits(), vector_registers()
-            else:
-                width, bits, registers = vector_width(self.lowered, isa), 8 * isa.bytes, isa.registers
-            choice = choose_layout(self.lowered, width, bits, registers)
-        else:
-            choice = Choice(order or "rows", pack or 1, False, 0.0)
-        self.pack = choice.pack
-        self.order = choice.order
-        self.depth_first = choice.depth_first
-        self.arguments = LaunchArguments(source, self.lowered)
-        self.compiled: dict[int, NativeKernel | SimdKernel] = {}
+    text: str
+    file: str
+    name: str | None
+    wg_size: int
+    defines: tuple[tuple[str, str], ...]
+    order: str | None
+    pack: int | None
+    contract: bool
+    target: str | None
+    streaming: bool
+
+    def parse(self) -> syntax.Kernel:
+        kernels = parse_file(self.text, wg_size=self.wg_size, defines=dict(self.defines), file=self.file)
+        return choose(kernels, self.name, self.file)
+
+
+class Plan(NamedTuple):
+    """What a launch needs to know beside the machine code."""
+
+    signature: Signature
+    choice: Choice
+
+
+class Kernel:
+    """A compiled kernel. `pack` groups run together in vectors whose lanes have the order `order`."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        self.recipe = recipe
+        self.isa = None if recipe.target is None else find_isa(recipe.target)
+        plan = read_plan(stored(self.make_plan, "plan", repr(recipe)))
+        self.signature = plan.signature
+        self.order, self.pack, self.depth_first, _ = plan.choice
+        self.compiled: dict[Layout, LoadedKernel | SimdKernel] = {}
+
+    @property
+    def name(self) -> str:
+        return self.signature.name
+
+    @cached_property
+    def source(self) -> syntax.Kernel:
+        """The kernel's syntax tree."""
+        return self.recipe.parse()
+
+    @cached_property
+    def lowered(self) -> LoweredKernel:
+        """The kernel as InfReg-IR."""
+        return lower(self.source, contract=self.recipe.contract)
 
     def __repr__(self) -> str:
-        names = ", ".join(parameter.name for parameter in self.source.parameters)
-        return f"<batch kernel {self.name}({names}), groups of {self.source.wg_size}>"
+        return str(self.signature)
 
-    def native(self, pack: int) -> NativeKernel | SimdKernel:
-        """Return the machine code that runs `pack` groups together."""
-        if pack not in self.compiled:
-            if self.isa is None:
-                self.compiled[pack] = NativeKernel(self.lowered, self.order, pack, depth_first=self.depth_first)
+    def make_plan(self) -> bytes:
+        recipe = self.recipe
+        if recipe.pack is not None or recipe.order is not None:
+            choice = Choice(recipe.order or "rows", recipe.pack or 1, False, 0.0)
+        elif self.isa is None:
+            choice = choose_layout(self.lowered, self.width(), vector_bits(), vector_registers())
+        else:
+            choice = choose_layout(self.lowered, self.width(), 8 * self.isa.bytes, self.isa.registers)
+        return json.dumps([signature_of(self.source, self.lowered).to_json(), choice]).encode()
+
+    def width(self) -> int:
+        return default_width(self.lowered) if self.isa is None else vector_width(self.lowered, self.isa)
+
+    def native(self, layout: Layout) -> LoadedKernel | SimdKernel:
+        """Return the machine code for a layout, from memory, from disk or compiled."""
+        if layout not in self.compiled:
+            if self.isa is not None:
+                made = self.make_simd(self.isa, layout)
+                load_kernels([made])
+                self.compiled[layout] = made
             else:
-                made = self.make_simd(self.isa)
-                load_kernels([*made.values()])
-                self.compiled.update(made)
-        return self.compiled[pack]
+                asked = "code", repr(self.recipe), layout.order, str(layout.pack), *sorted(layout.packed)
+                code = stored(lambda: object_code(self.make_native(layout).text), *asked)
+                types = c_types((p.is_pointer, p.llvm_type) for p in self.signature.parameters)
+                self.compiled[layout] = LoadedKernel(code, self.name, types)
+        return self.compiled[layout]
 
-    def make_simd(self, isa: Isa) -> dict[int, SimdKernel]:
-        return make_kernels(
-            self.lowered, isa, self.order, self.pack, depth_first=self.depth_first, streaming=self.streaming
+    def layout(self, pack: int) -> Layout:
+        return Layout(self.order, pack, frozenset())
+
+    def make_native(self, layout: Layout) -> NativeCode:
+        return NativeCode(
+            self.lowered, layout.order, layout.pack, depth_first=self.depth_first, packed=layout.packed
         )
+
+    def make_simd(self, isa: Isa, layout: Layout) -> SimdKernel:
+        name = f"batch_{self.name}" if layout.pack == self.pack else f"batch_{self.name}_{layout.pack}"
+        return SimdKernel(
+            self.lowered, isa, layout.order, layout.pack, depth_first=self.depth_first,
+            streaming=self.recipe.streaming, name=name, packed=layout.packed,
+        )  # fmt: skip
+
+    def show_llvm(self) -> str:
+        """Return the kernel as LLVM IR for this CPU."""
+        return self.make_native(self.layout(self.pack)).text
 
     def show_c(self, isa: Isa) -> str:
         """Return the kernel as C with an instruction set's intrinsics."""
-        return emit_file([made.emitted for made in self.make_simd(isa).values()], isa)
+        packs = sorted({self.pack, 1}, reverse=True)
+        return emit_file([self.make_simd(isa, self.layout(pack)).emitted for pack in packs], isa)
 
     def __call__(self, *arguments: Any, groups: int | None = None) -> None:
         """Run the kernel; arrays that it writes to are changed in place.
 
         Args:
-            arguments: A contiguous NumPy array for each pointer parameter, a number for each other one.
+            arguments: For each pointer parameter an array of NumPy or of a library that speaks DLPack, whose elements
+                in row-major order are what the pointer points to, or a `Packed`; for each other parameter a number.
             groups: The number of work-groups; without it, the length that all arrays with several dimensions begin
                 with.
 
         Raises:
             LaunchError: Arguments do not fit; nothing was written.
         """
-        values, number = self.arguments.check(arguments, groups)
-        passed = [value.ctypes.data if isinstance(value, np.ndarray) else value for value in values]
-        whole = number - number % self.pack
+        launch = check_launch(self.signature, arguments, groups)
+        if not launch.groups:
+            return
+        operands = Operands(self.signature, launch.values, launch.groups)
+        if launch.lanes:
+            self.run_packed(operands, launch)
+        else:
+            self.run_plain(operands, launch.groups)
+        operands.put_back()
+
+    def run_plain(self, operands: Operands, groups: int) -> None:
+        whole = groups - groups % self.pack
         if whole:
-            native = self.native(self.pack)
-            run_ranges(lambda first, last: native.run(passed, first, last), 0, whole, self.pack, LEAST_PACKS)
-        if whole < number:
-            self.native(1).run(passed, whole, number)
+            self.run_groups(self.layout(self.pack), operands.passed, operands.staged, 0, whole)
+        if whole < groups:
+            self.run_groups(self.layout(1), operands.passed, operands.staged, whole, groups)
+
+    def run_packed(self, operands: Operands, launch: Launch) -> None:
+        """Run whole packs. In the last one, arrays that are not packed are copied: it may go beyond their end."""
+        names = [p.name for p, value in zip(self.signature.parameters, launch.values) if isinstance(value, Packed)]
+        layout = Layout("interleaved", launch.lanes, frozenset(names))
+        whole = launch.groups - launch.groups % launch.lanes
+        if whole:
+            self.run_groups(layout, operands.passed, operands.staged, 0, whole)
+        if whole < launch.groups:
+            self.run_groups(layout, operands.passed, operands.split, whole, launch.groups)
+
+    def run_groups(self, layout: Layout, passed: list[Any], staged: list[Staged], first: int, last: int) -> None:
+        """Run a range of groups, on all cores where it is large enough."""
+        native = self.native(layout)
+        if last - first < layout.pack:
+            run_staged(native.run, passed, staged, first, last, layout.pack)
+        elif staged:
+            run_ranges(
+                lambda begin, end: run_staged(native.run, passed, staged, begin, end, layout.pack),
+                first, last, layout.pack, LEAST_PACKS,
+            )  # fmt: skip
+        else:
+            run_ranges(lambda begin, end: native.run(passed, begin, end), first, last, layout.pack, LEAST_PACKS)
+
+
+class Layout(NamedTuple):
+    """A way to lay groups out: the order of lanes, how many groups run together, and which arrays are packed."""
+
+    order: str
+    pack: int
+    packed: frozenset[str]
+
+
+def read_plan(text: bytes) -> Plan:
+    signature, choice = json.loads(text)
+    return Plan(Signature.from_json(signature), Choice(*choice))
 
 
 @overload
@@ -187,14 +291,14 @@ def kernel(
         raise DataError("target is for vectors of the CPU\n  expected none with a device")
     if streaming and target is None:
         raise DataError("streaming needs a target\n  expected target='avx512' or target='avx2'")
-    isa = None if target is None else find_isa(target)
     text, file = read_source(source)
-    chosen = choose(parse_file(text, wg_size=wg_size, defines=defines, file=file), name, file)
+    macros = tuple(sorted((defines or {}).items()))
+    recipe = Recipe(text, file, name, wg_size, macros, order, pack, contract, target, streaming)
     if device is None:
-        return Kernel(chosen, pack=pack, order=order, contract=contract, isa=isa, streaming=streaming)
+        return Kernel(recipe)
     from drawloom.batch.backends.cuda.kernel import DeviceKernel
 
-    return DeviceKernel(chosen, device, contract=contract)
+    return DeviceKernel(recipe.parse(), device, contract=contract)
 
 
 def choose(kernels: dict[str, syntax.Kernel], name: str | None, file: str) -> syntax.Kernel:

@@ -82,4 +82,4 @@ def compile_to(
         return show_kernel(compiled.lowered, compiled.pack)
     if compiled.isa is not None:
         return compiled.show_c(compiled.isa)
-    return compiled.native(compiled.pack).text
+    return compiled.show_llvm()

@@ -37,16 +37,22 @@ class Spread(NamedTuple):
 
 
 def spread_access(access: Access, type: str, format: Format, layout: Layout, wanted: NDArray[np.bool_]) -> Spread:
-    """Lay an access out in vectors; the group of a lane becomes the first group of the pack plus a number."""
+    """Lay an access out in vectors; the group of a lane becomes the first group of the pack plus a number.
+
+    A packed array has element i of the pack's group g in place i * pack + g.
+    """
     placement = layout.place(format)
     is_lane = placement.lane_at >= 0
     lane_at = placement.lane_at.clip(0)
     live = is_lane & (access.active & wanted).reshape(-1)[lane_at]
     offsets = access.offsets.reshape(-1)[lane_at].copy()
+    is_packed = access.pointer in layout.packed
+    if is_packed:
+        offsets = offsets * layout.pack + placement.group_at
     coefficients: dict[tuple[str, ...], NDArray[np.int64]] = {}
     for term in access.terms:
         lanes = term.coefficients.reshape(-1)[lane_at]
-        for factors, multiple in shift_groups(term.factors, placement.group_at):
+        for factors, multiple in shift_groups(term.factors, 0 if is_packed else placement.group_at):
             if factors:
                 coefficients[factors] = coefficients.get(factors, 0) + lanes * multiple
             else:
@@ -61,7 +67,7 @@ def spread_access(access: Access, type: str, format: Format, layout: Layout, wan
     return Spread(access.pointer, type, offsets, live, None, bases)
 
 
-def shift_groups(factors: tuple[str, ...], group_at: NDArray[np.int64]) -> list[tuple[tuple[str, ...], Any]]:
+def shift_groups(factors: tuple[str, ...], group_at: Any) -> list[tuple[tuple[str, ...], Any]]:
     """Multiply out the groups of a product: `group` is the pack's first one plus the lane's number in the pack."""
     products: list[tuple[tuple[str, ...], Any]] = [((), np.int64(1))]
     for factor in factors:

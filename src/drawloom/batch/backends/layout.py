@@ -36,12 +36,13 @@ class Placement(NamedTuple):
 
 
 class Layout:
-    """An order, a number of groups that run together, and the lanes of a vector."""
+    """An order, a number of groups that run together, the lanes of a vector, and which pointers' arrays are packed."""
 
-    def __init__(self, order: str, pack: int, width: int) -> None:
+    def __init__(self, order: str, pack: int, width: int, packed: frozenset[str] = frozenset()) -> None:
         self.order = order
         self.pack = pack
         self.width = width
+        self.packed = packed
         self.placements: dict[Format, Placement] = {}
 
     def place(self, format: Format) -> Placement:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterable
 from typing import Any, Final
 
 import llvmlite.binding as llvm
@@ -25,29 +26,61 @@ C_TYPES: Final[dict[str, Any]] = {
 SPARE_REGISTERS: Final = 4
 
 
-class NativeKernel:
-    """One kernel for one layout. `text` is its LLVM IR."""
+class NativeCode:
+    """One kernel for one layout, as vectors (`program`) and as LLVM IR (`text`).
+
+    Args:
+        kernel: InfReg-IR.
+        order: The order of lanes.
+        pack: How many groups run together.
+        width: The lanes of a chunk; as many as fill a register otherwise.
+        depth_first: Whether instructions stand depth first from the stores.
+        packed: Pointers to arrays in the packed layout, with `pack` lanes.
+    """
 
     def __init__(
-        self, kernel: Kernel, order: str, pack: int, width: int = 0, *, depth_first: bool = False
-    ) -> None:
+        self, kernel: Kernel, order: str, pack: int, width: int = 0, *, depth_first: bool = False,
+        packed: frozenset[str] = frozenset(),
+    ) -> None:  # fmt: skip
         self.kernel = kernel
         self.pack = pack
         self.order = order
-        self.layout = Layout(order, pack, width or default_width(kernel))
+        self.layout = Layout(order, pack, width or default_width(kernel), packed)
         self.program = cut_into_chunks(kernel, self.layout)
         if depth_first:
             self.program.block = order_depth_first(self.program.block)
             reload_from_memory(self.program, vector_registers() - SPARE_REGISTERS)
         self.text = emit_llvm(kernel, self.program, pack)
-        self.loaded = Loaded(object_code(self.text), [kernel.name])
-        types = [ctypes.c_void_p if p.is_pointer else C_TYPES[p.type] for p in kernel.parameters]
+
+
+class LoadedKernel:
+    """Machine code of this process. `types` are those of a kernel's parameters for ctypes."""
+
+    def __init__(self, code: bytes, name: str, types: list[Any]) -> None:
+        self.loaded = Loaded(code, [name])
         prototype = ctypes.CFUNCTYPE(None, *types, ctypes.c_int64, ctypes.c_int64)
-        self.function = prototype(self.loaded.addresses[kernel.name])
+        self.function = prototype(self.loaded.addresses[name])
 
     def run(self, arguments: list[Any], first: int, last: int) -> None:
         """Run groups first to last - 1, a multiple of the pack; pointers are addresses."""
         self.function(*arguments, first, last)
+
+
+class NativeKernel(NativeCode, LoadedKernel):
+    """Both, for a kernel that is compiled at once."""
+
+    def __init__(
+        self, kernel: Kernel, order: str, pack: int, width: int = 0, *, depth_first: bool = False,
+        packed: frozenset[str] = frozenset(),
+    ) -> None:  # fmt: skip
+        NativeCode.__init__(self, kernel, order, pack, width, depth_first=depth_first, packed=packed)
+        types = c_types((p.is_pointer, p.type) for p in kernel.parameters)
+        LoadedKernel.__init__(self, object_code(self.text), kernel.name, types)
+
+
+def c_types(parameters: Iterable[tuple[bool, str]]) -> list[Any]:
+    """Return the types of parameters for ctypes; a parameter is whether it is a pointer, and its type."""
+    return [ctypes.c_void_p if is_pointer else C_TYPES[type] for is_pointer, type in parameters]
 
 
 def object_code(text: str) -> bytes:

@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drawloom.batch.kernels import GROUP_WISE, LINEAR_ALGEBRA, read_text
-from drawloom.build_info import VERSION, fingerprint
+from drawloom.batch.stored import stored
 from drawloom.cpu.vector.machine import Loaded, host, vector_bits
-from drawloom.runtime.cache import cache_key, kernel_store
 from drawloom.runtime.ranges import run_ranges
 
 Array = NDArray[Any]
@@ -129,15 +128,7 @@ def lanes_of(real: str) -> int:
 def load_code(variant: Variant) -> bytes:
     """Return the object code of a variant, from the disk cache where it is there."""
     text = read_text(variant.name)
-    store = kernel_store()
-    if store is None:
-        return compile_variant(variant, text)
-    key = cache_key("batch", VERSION, fingerprint("batch"), host().key, repr(variant), text)
-    code = store.get(key)
-    if code is None:
-        code = compile_variant(variant, text)
-        store.put(key, code)
-    return code
+    return stored(lambda: compile_variant(variant, text), repr(variant), text)
 
 
 def compile_variant(variant: Variant, text: str) -> bytes:

@@ -5,13 +5,18 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from drawloom.batch.arguments import LaunchArguments
+import numpy as np
+
+from drawloom.batch.arguments import check_launch
 from drawloom.batch.backends.cuda.emit import emit_cuda
 from drawloom.batch.frontend import syntax
 from drawloom.batch.frontend.lower import lower
 from drawloom.batch.ir.ir import Kernel as LoweredKernel
+from drawloom.batch.signature import signature_of
+from drawloom.batch.staging import is_contiguous
 from drawloom.cuda.compiler import compile_cuda
 from drawloom.cuda.loading import architecture
+from drawloom.errors import UnsupportedError
 from drawloom.ptx.ir import Module as PtxModule
 from drawloom.ptx.printer import print_module
 from drawloom.runtime.machine import Device
@@ -31,12 +36,11 @@ class DeviceKernel:
         self.name = source.name
         self.device = find_device(device)
         self.lowered: LoweredKernel = lower(source, contract=contract)
-        self.arguments = LaunchArguments(source, self.lowered)
+        self.signature = signature_of(source, self.lowered)
         self.cuda = emit_cuda(self.lowered)
 
     def __repr__(self) -> str:
-        names = ", ".join(parameter.name for parameter in self.source.parameters)
-        return f"<batch kernel {self.name}({names}), groups of {self.source.wg_size}, on {self.device.name}>"
+        return str(self.signature).removesuffix(">") + f", on {self.device.name}>"
 
     @property
     def text(self) -> str:
@@ -63,10 +67,19 @@ class DeviceKernel:
 
         Raises:
             LaunchError: Arguments do not fit; nothing was written.
-            UnsupportedError: There is no clang.
+            UnsupportedError: There is no clang, or an argument is packed.
         """
-        passed, number = self.arguments.check(arguments, groups)
-        if number == 0:
+        launch = check_launch(self.signature, arguments, groups)
+        if launch.lanes:
+            raise UnsupportedError(f"{self.name}: packed arrays are for vectors of the CPU\n  unpack them for a device")
+        if not launch.groups:
             return
-        blocks = -(-number // self.cuda.groups_per_block)
-        self.loaded[blocks, self.cuda.threads](*passed, number)
+        blocks = -(-launch.groups // self.cuda.groups_per_block)
+        copies = [
+            np.array(value, order="C") if isinstance(value, np.ndarray) and not is_contiguous(value) else value
+            for value in launch.values
+        ]
+        self.loaded[blocks, self.cuda.threads](*copies, launch.groups)
+        for parameter, value, copy in zip(self.signature.parameters, launch.values, copies):
+            if parameter.is_written and copy is not value:
+                value[...] = copy

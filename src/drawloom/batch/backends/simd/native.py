@@ -7,7 +7,7 @@ from typing import Any
 
 from drawloom.batch.backends.chunking import cut_into_chunks
 from drawloom.batch.backends.layout import Layout
-from drawloom.batch.backends.native import C_TYPES, SPARE_REGISTERS
+from drawloom.batch.backends.native import SPARE_REGISTERS, c_types
 from drawloom.batch.backends.order import order_depth_first
 from drawloom.batch.backends.reloads import reload_from_memory
 from drawloom.batch.backends.simd.compiler import load_c
@@ -23,12 +23,12 @@ class SimdKernel:
 
     def __init__(
         self, kernel: Kernel, isa: Isa, order: str, pack: int, width: int = 0, *, depth_first: bool = False,
-        streaming: bool = False, name: str = "",
+        streaming: bool = False, name: str = "", packed: frozenset[str] = frozenset(),
     ) -> None:  # fmt: skip
         self.kernel = kernel
         self.isa = isa
         self.pack = pack
-        self.layout = Layout(order, pack, width or vector_width(kernel, isa))
+        self.layout = Layout(order, pack, width or vector_width(kernel, isa), packed)
         self.program = cut_into_chunks(kernel, self.layout)
         if depth_first:
             self.program.block = order_depth_first(self.program.block)
@@ -42,7 +42,7 @@ class SimdKernel:
 
     def bind(self, library: ctypes.CDLL) -> None:
         """Take the kernel's function from a library."""
-        types = [ctypes.c_void_p if p.is_pointer else C_TYPES[p.type] for p in self.kernel.parameters]
+        types = c_types((p.is_pointer, p.type) for p in self.kernel.parameters)
         self.library = library
         self.function = library[self.emitted.name]
         self.function.restype = None
@@ -68,17 +68,6 @@ def load_kernels(kernels: list[SimdKernel], *options: str) -> None:
     library = load_c(emit_file([kernel.emitted for kernel in kernels], isa), isa, *options)
     for kernel in kernels:
         kernel.bind(library)
-
-
-def make_kernels(
-    kernel: Kernel, isa: Isa, order: str, pack: int, *, depth_first: bool, streaming: bool
-) -> dict[int, SimdKernel]:
-    """Return the kernel for `pack` groups together and, for what is left of a batch, for single ones."""
-    names = {pack: f"batch_{kernel.name}", 1: f"batch_{kernel.name}_1" if pack > 1 else f"batch_{kernel.name}"}
-    return {
-        size: SimdKernel(kernel, isa, order, size, depth_first=depth_first, streaming=streaming, name=name)
-        for size, name in names.items()
-    }
 
 
 def vector_width(kernel: Kernel, isa: Isa) -> int:
