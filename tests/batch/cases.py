@@ -44,6 +44,8 @@ def make_arguments(name: str, size: int, groups: int, dtype: Any, seed: int = 0)
     matrix = (numbers(groups, size, size) + 2 * size * np.eye(size)).astype(dtype)
     if name == "trsv":
         return {"mat_a": matrix, "vec_b": numbers(groups, size)}
+    if name == "trsm":
+        return {"mat_a": matrix, "mat_b": numbers(groups, size, size)}
     if name == "ldus":
         return {"mat_a": matrix}
     if name == "pade":
@@ -91,6 +93,14 @@ def check_trsv(before: Arguments, after: Arguments) -> None:
     residual = np.abs(wide(before["vec_b"])[..., None] - multiply(lower, multiply(upper, x)))
     each = gamma(size, after["vec_b"].dtype)
     bound = (2 * each + each**2) * multiply(np.abs(lower), multiply(np.abs(upper), np.abs(x)))
+    assert (residual <= bound).all()
+
+
+def check_trsm(before: Arguments, after: Arguments) -> None:
+    """|B - L X| <= gamma(n) |L| |X| (Higham, theorem 8.5)."""
+    lower, x = np.tril(wide(before["mat_a"])), wide(after["mat_b"])
+    residual = np.abs(wide(before["mat_b"]) - multiply(lower, x))
+    bound = gamma(lower.shape[-1], after["mat_b"].dtype) * multiply(np.abs(lower), np.abs(x))
     assert (residual <= bound).all()
 
 
@@ -165,7 +175,7 @@ def rosenbrock(a: Array, b: Array, x: Array, y: Array) -> Array:
 
 
 CHECKS: dict[str, Callable[[Arguments, Arguments], None]] = {
-    "gema": check_gema, "gemm": check_gemm, "trsv": check_trsv, "ldus": check_ldus,
+    "gema": check_gema, "gemm": check_gemm, "trsv": check_trsv, "trsm": check_trsm, "ldus": check_ldus,
     "pade": check_pade, "enum": check_enum, "frcg": check_frcg,
 }  # fmt: skip
 

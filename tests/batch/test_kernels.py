@@ -1,4 +1,4 @@
-"""The seven ready kernels: both oracles against NumPy and each other, and machine code against both, bit for bit."""
+"""The ready kernels: both oracles against NumPy and each other, and machine code against both, bit for bit."""
 
 import itertools
 from typing import Any

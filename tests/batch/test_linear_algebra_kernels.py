@@ -88,3 +88,23 @@ def test_lu_gives_the_factors_of_the_permuted_matrix(size: int) -> None:
     assert (residual <= gamma(size, np.float64) * (np.abs(lower) @ np.abs(upper))).all()
     assert (np.abs(lower) <= 1).all()
     assert np.array_equal(np.sort(order, axis=1), np.broadcast_to(np.arange(size), (GROUPS, size)))
+
+
+@pytest.mark.parametrize("macros", [[], ["UPPER"], ["UNIT"], ["TRANSPOSED"], ["UPPER", "TRANSPOSED", "UNIT"]])
+@pytest.mark.parametrize(("size", "columns"), [(1, 1), (3, 5), (8, 8)])
+def test_trsm_solves_with_each_triangle(macros: list[str], size: int, columns: int) -> None:
+    """|B - T X| <= gamma(n) |T| |X| (Higham, theorem 8.5)."""
+    defines = {"real": "double", "RHS": str(columns), **dict.fromkeys(macros, "1")}
+    kernel = batch.kernel(read_text("trsm"), wg_size=size, defines=defines)
+    rng = np.random.default_rng(size)
+    a = rng.uniform(-1, 1, (GROUPS, size, size)) + 2 * np.eye(size)
+    b = rng.uniform(-1, 1, (GROUPS, size, columns))
+    x = b.copy()
+    kernel(a, x)
+    triangle = np.triu(a) if "UPPER" in macros else np.tril(a)
+    if "UNIT" in macros:
+        triangle[:, range(size), range(size)] = 1
+    if "TRANSPOSED" in macros:
+        triangle = triangle.swapaxes(1, 2)
+    residual = np.abs(b - triangle.astype(np.longdouble) @ x)
+    assert (residual <= gamma(size, np.float64) * (np.abs(triangle) @ np.abs(x))).all()

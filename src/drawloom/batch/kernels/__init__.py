@@ -10,7 +10,7 @@ from drawloom.batch.frontend.syntax import Kernel
 from drawloom.errors import DataError
 
 #: File -> the kernel in it. Group-wise kernels have one problem per group, item-wise ones one per work-item.
-GROUP_WISE: Final = {"gema": "gema", "gemm": "gemm", "trsv": "trsv", "ldus": "ldus"}
+GROUP_WISE: Final = {"gema": "gema", "gemm": "gemm", "trsv": "trsv", "trsm": "trsm", "ldus": "ldus"}
 ITEM_WISE: Final = {"pade": "pade", "enum": "enumerate", "frcg": "frcg"}
 READY: Final = {**GROUP_WISE, **ITEM_WISE}
 #: What `batch.linalg` runs: they say which of their results are certain, and take macros for further sizes.
