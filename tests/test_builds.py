@@ -71,19 +71,21 @@ def programs() -> list[str]:
     return [str(path.relative_to(ROOT)) for path in sorted(found)]
 
 
-#: What is compiled where it does not matter how much: the room that imports no other.
-ONE_ROOM = 'COMPILED_FOLDERS = ["src/drawloom/ptx"]'
+#: What is compiled where it does not matter what: the one module of a room that is added.
+ONE_ROOM = 'COMPILED_FOLDERS = ["src/drawloom/added"]'
 
 
 def build_wheel(folder: Path, setup: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
     """Builds the wheel of a copy of the sources below `folder`, into folder/wheels. `setup` is a line of setup.py that
-    stands for the one with the same beginning."""
+    stands for the one with the same beginning; a room of one module is added for it."""
     copy = folder / "source"
     copy.mkdir(parents=True)
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, copy)
     shutil.copytree(ROOT / "src", copy / "src", ignore=shutil.ignore_patterns("*.egg-info", "__pycache__", "*.so"))
     if setup:
+        (copy / "src" / "drawloom" / "added").mkdir()
+        (copy / "src" / "drawloom" / "added" / "one.py").write_text("def one() -> int:\n    return 1\n")
         begin = setup.partition(" = ")[0] + " = "
         text, count = re.subn(f"(?m)^{begin}.*$", setup, (copy / "setup.py").read_text())
         assert count == 1, setup

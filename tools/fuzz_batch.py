@@ -42,6 +42,8 @@ PACKS = (1, 2, 4)
 REALS = {"float": np.float32, "double": np.float64}
 #: Unrolled steps of a hundred operations each: larger packs take minutes to compile.
 LARGEST_FRCG = 16
+#: Registers that random kernels with packs get: values beyond them are on the stack.
+FEW = 6
 
 
 class Runnable(Protocol):
@@ -63,7 +65,10 @@ Backend = Callable[[LoweredKernel, list[Case]], list[Runnable]]
 
 
 def compile_by_llvm(kernel: LoweredKernel, cases: list[Case]) -> list[Runnable]:
-    return [NativeKernel(kernel, c.order, c.pack, c.width, depth_first=c.depth_first) for c in cases]
+    return [
+        NativeKernel(kernel, c.order, c.pack, c.width, depth_first=c.depth_first, registers=FEW if c.pack > 1 else 0)
+        for c in cases
+    ]
 
 
 def compile_as_c(target: str, *options: str) -> Backend:

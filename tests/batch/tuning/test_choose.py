@@ -9,6 +9,7 @@ from drawloom.batch.backends.chunking import cut_into_chunks
 from drawloom.batch.backends.layout import Layout
 from drawloom.batch.backends.native import NativeKernel
 from drawloom.batch.backends.order import order_depth_first
+from drawloom.batch.backends.reloads import STACK
 from drawloom.batch.kernels import parse_ready, read_text
 from drawloom.batch.tuning.choose import choose_layout
 from drawloom.batch.tuning.cost import count_spills, flatten, simulate
@@ -90,9 +91,30 @@ def test_read_only_operands_are_loaded_again_instead_of_kept_on_the_stack() -> N
     assert len({chunk.detail._replace(phase=0) for chunk in loads}) < len(loads)
 
 
-def test_what_a_kernel_writes_is_never_loaded_again() -> None:
+def test_what_a_kernel_writes_is_never_loaded_again_from_its_array() -> None:
+    """Values that leave their registers are kept on the stack, each in a slot that another takes after its last use."""
     kernel = batch.lower(parse_ready("ldus", wg_size=16))
-    assert "asm sideeffect" not in NativeKernel(kernel, "rows", 1, depth_first=True).text
+    native = NativeKernel(kernel, "rows", 1, depth_first=True, registers=16)
+    loads = [chunk.detail for chunk in native.program.block if chunk.op in ("load", "broadcast")]
+    again = [place for place in loads if place.pointer != "mat_a"]
+    assert again
+    assert {place.pointer for place in again} == {STACK + "double"}
+    assert {place.phase for place in loads} == {0}
+    stores = [chunk.detail for chunk in native.program.block if chunk.op == "store"]
+    kept = [place.offset for place in stores if place.pointer == STACK + "double"]
+    assert len(set(kept)) < len(kept)
+    assert max(kept) + native.program.width == native.program.stack["double"]
+
+
+def test_long_blocks_in_program_order_keep_their_values_on_the_stack() -> None:
+    small, large = (batch.lower(parse_ready("ldus", wg_size=size)) for size in (4, 32))
+    assert NativeKernel(small, "interleaved", 8).program.stack == {}
+    assert NativeKernel(large, "interleaved", 2).program.stack != {}
+    memory = np.random.default_rng(0).random((8, 32, 32)) + 32 * np.eye(32)
+    expected = memory.copy()
+    NativeKernel(large, "interleaved", 2).run([memory.ctypes.data], 0, 8)
+    NativeKernel(large, "rows", 1).run([expected.ctypes.data], 0, 8)
+    assert np.array_equal(memory, expected)
 
 
 def test_loads_stay_before_the_stores_that_follow_them() -> None:

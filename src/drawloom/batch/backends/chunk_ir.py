@@ -62,11 +62,13 @@ class ChunkLoop:
 
 
 class ChunkProgram:
-    """The vectors of a kernel for one pack of groups. What `read_only` pointers point to does not change meanwhile."""
+    """The vectors of a kernel for one pack of groups. What `read_only` pointers point to does not change meanwhile;
+    `stack` has the elements of each type that `reloads.py` keeps on the stack."""
 
     def __init__(self, width: int, read_only: frozenset[str] = frozenset()) -> None:
         self.width = width
         self.read_only = read_only
+        self.stack: dict[str, int] = {}
         self.block: list[Chunk] = []
         self.scopes: list[dict[Any, Chunk]] = [{}]
         self.number = 0

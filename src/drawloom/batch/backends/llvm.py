@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from drawloom.batch.backends.chunk_ir import Chunk, ChunkLoop, ChunkProgram, Place, places_in, reads_one_element
+from drawloom.batch.backends.reloads import STACK
 from drawloom.batch.ir.ir import DTYPES, MASK, Kernel
 from drawloom.batch.ir.operations import CONVERSIONS, OPERATIONS
 from drawloom.batch.ir.printer import INTRINSICS, SATURATING, SUFFIXES, number_text
@@ -110,6 +111,9 @@ done:
                 self.line(f"{name} = add i64 {total}, {product}")
                 total = name
             base = f"%{place.pointer}"
+            if place.pointer == STACK + place.type:
+                base = f"%stack.{place.type}"
+                self.allocas.append(f"  {base} = alloca [{self.program.stack[place.type]} x {place.type}], align 64")
             if place.terms:
                 base = self.temporary()
                 self.line(f"{base} = getelementptr {place.type}, ptr %{place.pointer}, i64 {total}")
@@ -222,7 +226,7 @@ done:
         place: Place = chunk.detail
         address, vector = self.address(place), self.vector(chunk.type)
         if not chunk.operands:
-            self.line(f"{name} = load {vector}, ptr {address}, align {size_of(place.type)}")
+            self.line(f"{name} = load {volatile(place)}{vector}, ptr {address}, align {size_of(place.type)}")
             return
         lanes = constant_lanes(chunk.operands[0])
         if is_run(lanes) and (is_power_of_two(len(lanes)) or size_of(place.type) < SMALLEST_MASKED):
@@ -267,7 +271,7 @@ done:
         place: Place = chunk.detail
         value, address = chunk.operands[0], self.address(place)
         if len(chunk.operands) == 1:
-            self.line(f"store {self.typed(value)}, ptr {address}, align {size_of(place.type)}")
+            self.line(f"store {volatile(place)}{self.typed(value)}, ptr {address}, align {size_of(place.type)}")
             return
         lanes = constant_lanes(chunk.operands[1])
         is_small = size_of(place.type) < SMALLEST_MASKED
@@ -385,6 +389,11 @@ done:
         name = self.temporary()
         self.line(f"{name} = call i1 @{function}({self.vector(MASK)} {total})")
         return name
+
+
+def volatile(place: Place) -> str:
+    """Return "volatile " for slots of the stack: else LLVM 22 moves a load of some lanes past the slot's next store."""
+    return "volatile " if place.pointer.startswith(STACK) else ""
 
 
 def constant_lanes(mask: Chunk) -> list[int]:

@@ -22,8 +22,11 @@ C_TYPES: Final[dict[str, Any]] = {
 }  # fmt: skip
 
 
-#: Registers that LLVM needs beyond what values are counted to need.
-SPARE_REGISTERS: Final = 4
+#: One register of so many is left to LLVM beyond what values are counted to need.
+SPARED: Final = 8
+#: The instructions from which on a block is not left to LLVM's allocator. By measurements of `ldus`, `trsv` and `trsm`
+#: with 16 and 32 registers: longer ones become up to 1.4 times as fast, shorter ones up to 1.3 times as slow.
+LONG_BLOCK: Final = 2000
 
 
 class NativeCode:
@@ -36,11 +39,12 @@ class NativeCode:
         width: The lanes of a chunk; as many as fill a register otherwise.
         depth_first: Whether instructions stand depth first from the stores.
         packed: Pointers to arrays in the packed layout, with `pack` lanes.
+        registers: Keep values beyond so many registers on the stack; long blocks are kept within the machine's.
     """
 
     def __init__(
         self, kernel: Kernel, order: str, pack: int, width: int = 0, *, depth_first: bool = False,
-        packed: frozenset[str] = frozenset(),
+        packed: frozenset[str] = frozenset(), registers: int = 0,
     ) -> None:  # fmt: skip
         self.kernel = kernel
         self.pack = pack
@@ -49,7 +53,10 @@ class NativeCode:
         self.program = cut_into_chunks(kernel, self.layout)
         if depth_first:
             self.program.block = order_depth_first(self.program.block)
-            reload_from_memory(self.program, vector_registers() - SPARE_REGISTERS)
+        there = vector_registers()
+        use_stack = registers > 0 or len(self.program.block) >= LONG_BLOCK
+        if depth_first or use_stack:
+            reload_from_memory(self.program, registers or there - there // SPARED, use_stack=use_stack)
         self.text = emit_llvm(kernel, self.program, pack)
 
 
@@ -71,9 +78,11 @@ class NativeKernel(NativeCode, LoadedKernel):
 
     def __init__(
         self, kernel: Kernel, order: str, pack: int, width: int = 0, *, depth_first: bool = False,
-        packed: frozenset[str] = frozenset(),
+        packed: frozenset[str] = frozenset(), registers: int = 0,
     ) -> None:  # fmt: skip
-        NativeCode.__init__(self, kernel, order, pack, width, depth_first=depth_first, packed=packed)
+        NativeCode.__init__(
+            self, kernel, order, pack, width, depth_first=depth_first, packed=packed, registers=registers
+        )
         types = c_types((p.is_pointer, p.type) for p in kernel.parameters)
         LoadedKernel.__init__(self, object_code(self.text), kernel.name, types)
 

@@ -1,11 +1,15 @@
-"""Values of read-only memory that do not fit into registers: loaded anew where they are used again.
+"""Values that do not fit into registers: loaded anew where they are used again, from where memory has them.
 
     before: %1 = load b[0]; ... a hundred instructions ...; fma %a, %1, %c
     after:  ...; %9 = load b[0]; fma %a, %9, %c
 
-LLVM keeps what is loaded once, on the stack if need be: a store and a load in place of an operand in memory. It also
-merges equal loads. So a load that is to be a new one has an address that LLVM cannot compare: the pointers of every
-`PHASE` instructions are other ones to it (`llvm.py`).
+    before: %2 = fmul %a, %b; ... a hundred instructions ...; fadd %2, %c
+    after:  %2 = fmul %a, %b; store %2 to a slot of the stack; ...; %9 = load the slot; fadd %9, %c
+
+LLVM's allocator does worse in long blocks: it keeps what is loaded once on the stack, a store and a load in place of an
+operand in memory, and it splits the lives of hundreds of values badly. It also merges equal loads. So a load that is to
+be a new one has an address that LLVM cannot compare: the pointers of every `PHASE` instructions are other ones to it.
+Slots of the stack are read and written as they stand, volatile in LLVM's words (`llvm.py`).
 """
 
 from __future__ import annotations
@@ -14,33 +18,37 @@ import heapq
 from typing import Final
 
 from drawloom.batch.backends.chunk_ir import Chunk, ChunkProgram, Place
-from drawloom.batch.ir.ir import MASK
+from drawloom.batch.ir.ir import MASK, VOID
 
 #: Instructions whose loads share their addresses.
 PHASE: Final = 128
 LOADS: Final = ("load", "broadcast")
+#: The name of the stack's slots for a type, as a pointer's; no parameter has it.
+STACK: Final = "stack "
 #: What holds no vector register.
-FREE: Final = ("constant", "carried", "argument", "group")
+FREE: Final = ("constant", "carried", "argument", "group", "table")
 
 
-def reload_from_memory(program: ChunkProgram, registers: int) -> None:
-    """Replace late uses of loaded values by loads, as far as the values would leave their registers (Belady's rule).
+def reload_from_memory(program: ChunkProgram, registers: int, *, use_stack: bool) -> None:
+    """Replace late uses of values by loads, as far as the values would leave their registers (Belady's rule).
 
     Args:
         program: Its block is changed in place; blocks of loops stay as they are.
         registers: How many vector registers there are.
+        use_stack: Whether values that memory does not have are stored; otherwise they are left to the compiler.
     """
     if any(chunk.op == "loop" for chunk in program.block):
         return
-    Reloader(program, registers).run()
+    Reloader(program, registers, use_stack).run()
 
 
 class Reloader:
     """The values that are held, by their next use, and the newest load of each place."""
 
-    def __init__(self, program: ChunkProgram, registers: int) -> None:
+    def __init__(self, program: ChunkProgram, registers: int, use_stack: bool) -> None:
         self.program = program
         self.registers = registers
+        self.use_stack = use_stack
         self.uses: dict[int, list[int]] = {}
         for place, chunk in enumerate(program.block):
             for operand in chunk.operands:
@@ -51,35 +59,63 @@ class Reloader:
         self.held: dict[int, int] = {}
         self.heap: list[tuple[int, int]] = []
         self.newest: dict[int, Chunk] = {}
+        self.result: list[Chunk] = []
+        # The slots of what was stored, by number, and those that are free again, by type.
+        self.slots: dict[int, Place] = {}
+        self.free_slots: dict[str, list[Place]] = {}
 
     def run(self) -> None:
-        result: list[Chunk] = []
         for place, chunk in enumerate(self.program.block):
             for operand in dict.fromkeys(chunk.operands):
                 if operand.number in self.uses:
-                    self.use(operand, place, result)
+                    self.use(operand, place)
             chunk.operands = tuple(self.newest.get(operand.number, operand) for operand in chunk.operands)
-            result.append(chunk)
+            self.result.append(chunk)
             if self.uses.get(chunk.number):
+                self.newest[chunk.number] = chunk
                 self.hold(chunk.number)
-        self.program.block = result
+        self.program.block = self.result
 
-    def use(self, operand: Chunk, place: int, result: list[Chunk]) -> None:
+    def use(self, operand: Chunk, place: int) -> None:
         """Take an operand from its register, or load it anew."""
         number = operand.number
-        if number not in self.held and self.is_reloadable(operand):
-            phase = len(result) // PHASE
-            self.program.number += 1
-            fresh = Chunk(
-                self.program.number, operand.op, operand.type, (), operand.detail._replace(phase=phase)
-            )
-            self.newest[number] = fresh
-            result.append(fresh)
+        if number not in self.held and (self.use_stack or self.is_reloadable(operand)):
+            self.newest[number] = self.load_again(operand)
         while self.uses[number] and self.uses[number][-1] <= place:
             self.uses[number].pop()
         self.held.pop(number, None)
         if self.uses[number]:
             self.hold(number)
+        elif number in self.slots:
+            slot = self.slots.pop(number)
+            self.free_slots.setdefault(slot.type, []).append(slot)
+
+    def load_again(self, operand: Chunk) -> Chunk:
+        if self.is_reloadable(operand):
+            op, source = operand.op, operand.detail._replace(phase=len(self.result) // PHASE)
+        else:
+            op, source = "load", self.slots[operand.number]
+        self.program.number += 1
+        fresh = Chunk(self.program.number, op, operand.type, (), source)
+        self.result.append(fresh)
+        return fresh
+
+    def keep(self, number: int) -> None:
+        """Store a value that leaves its register, unless memory has it."""
+        value = self.newest[number]
+        if number in self.slots or self.is_reloadable(value):
+            return
+        slot = self.slots[number] = self.take_slot(value.type)
+        self.program.number += 1
+        self.result.append(Chunk(self.program.number, "store", VOID, (value,), slot))
+
+    def take_slot(self, type: str) -> Place:
+        free = self.free_slots.get(type)
+        if free:
+            return free.pop()
+        size = self.program.stack.get(type, 0)
+        self.program.stack[type] = size + self.program.width
+        return Place(STACK + type, type, (), size)
 
     def is_reloadable(self, chunk: Chunk) -> bool:
         if chunk.op not in LOADS or chunk.operands:
@@ -95,3 +131,5 @@ class Reloader:
             distance, evicted = heapq.heappop(self.heap)
             if self.held.get(evicted) == -distance:
                 del self.held[evicted]
+                if self.use_stack:
+                    self.keep(evicted)

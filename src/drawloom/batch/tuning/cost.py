@@ -133,7 +133,7 @@ def count_spills(chunks: list[Chunk], registers: int) -> tuple[int, int]:
     uses: dict[int, list[int]] = {}
     for place, chunk in enumerate(chunks):
         for operand in chunk.operands:
-            if operand.op not in FREE and operand.type != MASK:
+            if operand.op not in FREE and operand.op != "table" and operand.type != MASK:
                 uses.setdefault(operand.number, []).append(place)
     for places in uses.values():
         places.reverse()

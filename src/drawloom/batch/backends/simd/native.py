@@ -7,7 +7,7 @@ from typing import Any
 
 from drawloom.batch.backends.chunking import cut_into_chunks
 from drawloom.batch.backends.layout import Layout
-from drawloom.batch.backends.native import SPARE_REGISTERS, c_types
+from drawloom.batch.backends.native import SPARED, c_types
 from drawloom.batch.backends.order import order_depth_first
 from drawloom.batch.backends.reloads import reload_from_memory
 from drawloom.batch.backends.simd.compiler import load_c
@@ -32,7 +32,7 @@ class SimdKernel:
         self.program = cut_into_chunks(kernel, self.layout)
         if depth_first:
             self.program.block = order_depth_first(self.program.block)
-            reload_from_memory(self.program, isa.registers - SPARE_REGISTERS)
+            reload_from_memory(self.program, isa.registers - isa.registers // SPARED, use_stack=False)
         self.emitted = emit_function(kernel, self.program, pack, isa, streaming=streaming, name=name)
         self.function: Any = None
 
