@@ -9,7 +9,7 @@
 LLVM's allocator does worse in long blocks: it keeps what is loaded once on the stack, a store and a load in place of an
 operand in memory, and it splits the lives of hundreds of values badly. It also merges equal loads. So a load that is to
 be a new one has an address that LLVM cannot compare: the pointers of every `PHASE` instructions are other ones to it.
-Slots of the stack are read and written as they stand, volatile in LLVM's words (`llvm.py`).
+Slots of the stack have such addresses, too, whose code is shorter, and are volatile in LLVM's words (`llvm.py`).
 """
 
 from __future__ import annotations
@@ -92,11 +92,11 @@ class Reloader:
 
     def load_again(self, operand: Chunk) -> Chunk:
         if self.is_reloadable(operand):
-            op, source = operand.op, operand.detail._replace(phase=len(self.result) // PHASE)
+            op, source = operand.op, operand.detail
         else:
             op, source = "load", self.slots[operand.number]
         self.program.number += 1
-        fresh = Chunk(self.program.number, op, operand.type, (), source)
+        fresh = Chunk(self.program.number, op, operand.type, (), self.in_phase(source))
         self.result.append(fresh)
         return fresh
 
@@ -107,7 +107,10 @@ class Reloader:
             return
         slot = self.slots[number] = self.take_slot(value.type)
         self.program.number += 1
-        self.result.append(Chunk(self.program.number, "store", VOID, (value,), slot))
+        self.result.append(Chunk(self.program.number, "store", VOID, (value,), self.in_phase(slot)))
+
+    def in_phase(self, place: Place) -> Place:
+        return place._replace(phase=len(self.result) // PHASE)
 
     def take_slot(self, type: str) -> Place:
         free = self.free_slots.get(type)
