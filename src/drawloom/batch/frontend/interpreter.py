@@ -28,11 +28,13 @@ from drawloom.batch.frontend.syntax import (
     Expression,
     Identity,
     If,
+    Invoke,
     Kernel,
     Load,
     Logical,
     Loop,
     Read,
+    Return,
     ScalarParameter,
     Shuffle,
     Statement,
@@ -89,6 +91,8 @@ class Interpreter:
         self.group_id = np.broadcast_to(np.arange(first_group, first_group + groups)[:, None], self.shape)
         self.local_id = np.broadcast_to(np.arange(kernel.wg_size)[None, :], self.shape)
         self.variables: dict[Variable, Array] = {}
+        #: The items that have returned from the function that runs.
+        self.returned = np.zeros(self.shape, bool)
 
     def fault(self, message: str, position: Position) -> KernelFault:
         source = self.kernel.source
@@ -100,11 +104,14 @@ class Interpreter:
         match statement:
             case Block(_, statements):
                 for child in statements:
-                    self.execute(child, mask)
+                    self.execute(child, mask & ~self.returned)
             case Declare(_, variable, initial):
                 self.declare(variable)
                 if initial is not None:
-                    self.variables[variable][0] = self.evaluate(initial, mask)
+                    value = self.evaluate(initial, mask)
+                    self.variables[variable][0] = value
+            case Return():
+                self.returned |= mask
             case Assign(_, target, value):
                 self.assign(target, self.evaluate(value, mask), mask)
             case Evaluate(_, value):
@@ -138,6 +145,7 @@ class Interpreter:
             if not active.any():
                 return
             self.execute(loop.body, active)
+            active = active & ~self.returned
             if loop.step is not None:
                 self.execute(loop.step, np.ones_like(active) if loop.counts_for_all else active)
             turns += 1
@@ -170,7 +178,7 @@ class Interpreter:
             case Constant(_, _, value):
                 return np.full(self.shape, value)
             case Read(_, _, variable):
-                return self.everywhere(variable, self.variables[variable][0])
+                return self.everywhere(variable, self.variables[variable][0].copy())
             case Element():
                 return self.read_element(expression, mask)
             case Load():
@@ -197,8 +205,11 @@ class Interpreter:
             case Call(_, _, name, arguments):
                 return numbers.call(name, [self.evaluate(argument, mask) for argument in arguments])
             case Shuffle(_, _, value, lane):
+                shuffled = self.evaluate(value, mask)
                 source = self.evaluate(lane, mask).astype(np.int64) % self.kernel.wg_size
-                return np.take_along_axis(self.evaluate(value, mask), source, axis=1)
+                return np.take_along_axis(shuffled, source, axis=1)
+            case Invoke():
+                return self.invoke(expression, mask)
             case _:
                 raise AssertionError(expression)
 
@@ -206,17 +217,36 @@ class Interpreter:
         left, right, op = expression.left, expression.right, expression.op
         if self.contract and expression.type.is_float and op in "+-":
             if is_product(left):
+                one, two = self.factors(left, mask)
                 addend = self.evaluate(right, mask)
-                return self.fused(left, addend if op == "+" else numbers.negate(addend), mask, negate=False)
+                return numbers.call("fma", [one, two, addend if op == "+" else numbers.negate(addend)])
             if is_product(right):
-                return self.fused(right, self.evaluate(left, mask), mask, negate=op == "-")
-        return numbers.binary(op, self.evaluate(left, mask), self.evaluate(right, mask))
+                addend = self.evaluate(left, mask)
+                one, two = self.factors(right, mask)
+                return numbers.call("fma", [one if op == "+" else numbers.negate(one), two, addend])
+        first = self.evaluate(left, mask)
+        return numbers.binary(op, first, self.evaluate(right, mask))
 
-    def fused(self, product: Expression, addend: Array, mask: Array, negate: bool) -> Array:
+    def factors(self, product: Expression, mask: Array) -> tuple[Array, Array]:
         assert isinstance(product, Binary)
         left = self.evaluate(product.left, mask)
-        right = self.evaluate(product.right, mask)
-        return numbers.call("fma", [numbers.negate(left) if negate else left, right, addend])
+        return left, self.evaluate(product.right, mask)
+
+    def invoke(self, call: Invoke, mask: Array) -> Array:
+        """Call a function. Arguments reach every item; the result is 0 where the mask does not hold."""
+        function = call.function
+        arguments = [self.evaluate(argument, mask) for argument in call.arguments]
+        for target in (*function.parameters, *function.results):
+            self.declare(target.variable)
+        for target, value in zip(function.parameters, arguments):
+            if isinstance(target, Read):
+                self.variables[target.variable][0] = value
+            else:
+                self.assign(target, value, mask)
+        outer, self.returned = self.returned, np.zeros(self.shape, bool)
+        self.execute(function.body, mask)
+        self.returned = outer
+        return np.zeros(self.shape, bool) if call.result is None else self.evaluate(call.result, mask)
 
     def identity(self, name: str) -> Array:
         if name == "get_local_id":

@@ -19,15 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drawloom.batch.frontend.contexts import ONCE, Context, Turns
+from drawloom.batch.frontend.inline import inline_calls
 from drawloom.batch.frontend.lower_expressions import INDEX, ExpressionLowering
-from drawloom.batch.frontend.normalise import (
-    Body,
-    Guarded,
-    assigned_variables,
-    expressions_in,
-    normalise_body,
-    statements_in,
-)
+from drawloom.batch.frontend.normalise import Body, Guarded, normalise_body
 from drawloom.batch.frontend.schedule import Step, Touch, split_turns
 from drawloom.batch.frontend.source import BatchTypeError
 from drawloom.batch.frontend.syntax import (
@@ -51,6 +45,7 @@ from drawloom.batch.frontend.syntax import (
     Unary,
     Variable,
 )
+from drawloom.batch.frontend.walk import assigned_variables, expressions_in, statements_in
 from drawloom.batch.ir import ir
 from drawloom.batch.ir.builder import MOST_VALUES, TooManyValues
 from drawloom.batch.ir.dead import remove_dead_values
@@ -70,6 +65,7 @@ def lower(kernel: Kernel, *, contract: bool = True) -> ir.Kernel:
     Raises:
         BatchTypeError: An index is out of range, or unrolling makes too many instructions.
     """
+    kernel = inline_calls(kernel)
     lowering = Lowering(kernel, contract)
     try:
         lowering.run()
@@ -127,21 +123,21 @@ class Lowering(ExpressionLowering):
                 self.assign(Guarded(target, value, ()), ONCE)
             case Evaluate():
                 return
-            case If(_, condition, then, otherwise):
-                self.branch(condition, then, otherwise)
+            case If():
+                self.branch(statement)
             case Loop():
                 self.loop(statement)
             case _:
                 raise AssertionError(statement)
 
-    def branch(self, condition: Expression, then: Statement, otherwise: Statement | None) -> None:
-        holds = self.evaluate(condition, self.scalars, self.mask)
+    def branch(self, statement: If) -> None:
+        holds = self.evaluate(statement.condition, self.scalars, self.mask)
         outer = self.mask
-        for branch, chosen in ((then, holds), (otherwise, self.invert(holds))):
+        for branch, chosen in ((statement.then, holds), (statement.otherwise, self.invert(holds))):
             if branch is None:
                 continue
             self.mask = self.both(outer, chosen)
-            if not is_false(self.mask):
+            if statement.is_arm or not is_false(self.mask):
                 self.execute(branch)
         self.mask = outer
 

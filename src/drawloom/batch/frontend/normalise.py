@@ -8,7 +8,6 @@ Every turn has its own element, at the index `home`, so that no turn waits for a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
@@ -21,12 +20,12 @@ from drawloom.batch.frontend.syntax import (
     Expression,
     If,
     Load,
-    Loop,
     Read,
     Statement,
     Unary,
     Variable,
 )
+from drawloom.batch.frontend.walk import assigned_variables, expressions_in, statements_in
 from drawloom.batch.types import BOOL, LONG
 
 
@@ -162,44 +161,3 @@ class Normaliser:
             elif isinstance(part, tuple) and part and isinstance(part[0], Expression):
                 changes[field.name] = tuple(self.rename(argument) for argument in part)
         return replace(expression, **changes) if changes else expression
-
-
-def statements_in(statement: Statement) -> Iterator[Statement]:
-    """Yield a statement and all within it."""
-    yield statement
-    match statement:
-        case Block(_, statements):
-            children: tuple[Statement | None, ...] = statements
-        case If(_, _, then, otherwise):
-            children = (then, otherwise)
-        case Loop(_, first, _, step, body):
-            children = (first, body, step)
-        case _:
-            return
-    for child in children:
-        if child is not None:
-            yield from statements_in(child)
-
-
-def expressions_in(expression: Expression) -> Iterator[Expression]:
-    """Yield an expression and all within it."""
-    yield expression
-    for field in fields(expression):
-        part = getattr(expression, field.name)
-        if isinstance(part, Expression):
-            yield from expressions_in(part)
-        elif isinstance(part, tuple):
-            for argument in part:
-                if isinstance(argument, Expression):
-                    yield from expressions_in(argument)
-
-
-def assigned_variables(statement: Statement) -> set[Variable]:
-    """Return the variables that a statement, or one within it, assigns to or declares."""
-    found: set[Variable] = set()
-    for part in statements_in(statement):
-        if isinstance(part, Assign) and not isinstance(part.target, Load):
-            found.add(part.target.variable)
-        elif isinstance(part, Declare):
-            found.add(part.variable)
-    return found

@@ -30,7 +30,7 @@ TOKEN: Final = re.compile(
 #: OpenCL's words that pycparser does not know, and what stands for each: kernels and group-wide variables are marked
 #: by words of C that kernels themselves may not use.
 REPLACED: Final[dict[str, str]] = {
-    "__kernel": "inline", "kernel": "inline",
+    "__kernel": "_Noreturn", "kernel": "_Noreturn",
     "__local": "register", "local": "register",
     "__global": "", "global": "", "__private": "", "private": "", "__constant": "", "constant": "",
     "restrict": "", "__restrict": "", "__restrict__": "",
@@ -39,7 +39,7 @@ REPLACED: Final[dict[str, str]] = {
     "true": "1", "false": "0",
 }  # fmt: skip
 REFUSED: Final = frozenset(
-    "inline register static extern auto volatile typedef goto switch case default union enum _Atomic sizeof asm".split()
+    "_Noreturn register extern auto volatile goto switch case default union enum _Atomic sizeof asm".split()
 )
 DEEPEST_EXPANSION: Final = 64
 MOST_TOKENS: Final = 1_000_000

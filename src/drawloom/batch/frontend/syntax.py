@@ -1,23 +1,32 @@
-"""The typed syntax tree of a kernel file, the grammar that `parser.py` accepts (paper, grammar 1, and what is beyond).
+"""The typed syntax tree of a kernel file, the grammar that the parser accepts (paper, grammar 1, and what is beyond).
 
-    file       ::= kernel*
-    kernel     ::= '__kernel' 'void' NAME '(' parameter (',' parameter)* ')' '{' statement* '}'
-    parameter  ::= type '*' NAME | type NAME
-    statement  ::= '{' statement* '}' | ';' | expression ';'
+    file       ::= (kernel | function | prototype | struct ';' | 'typedef' type NAME ';' | #include "NAME")*
+    kernel     ::= '__kernel' 'void' NAME parameters block
+    function   ::= ['static'] ['inline'] ('void' | type) NAME parameters block
+    prototype  ::= ['static'] ['inline'] ('void' | type) NAME parameters ';'
+    struct     ::= 'struct' [NAME] '{' (type declarator (',' declarator)* ';')* '}'
+    type       ::= ['const'] (SCALAR | NAME | 'struct' NAME | struct)
+    parameters ::= '(' [type ['*'] NAME (',' type ['*'] NAME)*] ')'
+    block      ::= '{' statement* '}'
+    statement  ::= block | ';' | expression ';' | 'return' [expression] ';'
                  | ['__local'] type declarator (',' declarator)* ';'
                  | target '=' expression ';' | target op'=' expression ';' | '++' target ';' | target '++' ';'
                  | 'if' '(' expression ')' statement ['else' statement]
                  | 'while' '(' expression ')' statement
                  | 'do' statement 'while' '(' expression ')' ';'
                  | 'for' '(' [statement] ';' [expression] ';' [statement] ')' statement
-    declarator ::= NAME ['=' expression] | NAME '[' constant ']' ['=' '{' expression, ... '}']
-    target     ::= NAME | NAME '[' expression ']' | '*' pointer
-    pointer    ::= NAME | pointer ('+' | '-') expression
-    expression ::= literal | target | expression op expression | unary expression | '(' type ')' expression
-                 | expression '?' expression ':' expression | builtin '(' expression, ... ')'
-                 | 'shuffle' '(' expression ',' expression ')'
+    declarator ::= NAME ['=' initial] | NAME ('[' constant ']')+ ['=' initial] | '*' NAME ['=' expression]
+    initial    ::= expression | '{' [designator '='] initial, ... '}'
+    designator ::= '.' NAME | '[' constant ']'
+    target     ::= NAME | expression '[' expression ']' | '*' expression | target '.' NAME | expression '->' NAME
+    expression ::= literal | target | '&' target | expression op expression | unary expression
+                 | '(' type ')' expression | '(' type ')' '{' initial, ... '}'
+                 | expression '?' expression ':' expression
+                 | NAME '(' [expression (',' expression)*] ')' | 'shuffle' '(' expression ',' expression ')'
 
-The tree has no `op=`, no `++` and no implicit conversion: the parser writes them out. `get_local_size()` is a constant.
+The tree has no `op=`, no `++`, no implicit conversion, no pointer and no struct: the parser writes them out. A pointer
+is an index into an array that the parser knows, so that a function has a tree for each set of arrays that calls pass.
+A struct is a variable for each of its scalars. `get_local_size()` is a constant.
 Comparisons and logical operators have the type `bool`; a `Cast` makes them an `int` where arithmetic needs one.
 
 What a kernel means, beyond C: the work-items of a group run in lockstep, statement by statement; a condition masks the
@@ -25,7 +34,9 @@ items for which it is false. A variable's initial value, zero where none is give
 reaches masked items too. The step of
 `for (int i = ...; ...; i += ...)` reaches them as well. `shuffle(value, lane)` evaluates `value` in every item,
 masked or not, and gives each item the value of item `lane` modulo the group's size. A load in a
-masked item gives 0 and touches no memory. Integers wrap, shift counts are taken modulo the width (OpenCL C 6.3.j),
+masked item gives 0 and touches no memory, a call in a masked item gives 0. Arguments reach masked items, as initial
+values do. `return` masks an item for the rest of its function. Operands, arguments and calls are evaluated from left to
+right. Integers wrap, shift counts are taken modulo the width (OpenCL C 6.3.j),
 x / 0 is x and x % 0 is 0, conversions of floating point to integers saturate and take NaN to 0. Of several items that
 store to one place, the highest one wins.
 """
@@ -136,6 +147,16 @@ class Identity(Expression):
 
 
 @dataclass(frozen=True, slots=True)
+class Invoke(Expression):
+    """A call of a function of the file; its value is `result` after the call. A function without results has none, and
+    its call stands in an `Evaluate` only."""
+
+    function: Function
+    arguments: tuple[Expression, ...]
+    result: Read | Element | None
+
+
+@dataclass(frozen=True, slots=True)
 class Statement:
     position: Position
 
@@ -162,15 +183,23 @@ class Evaluate(Statement):
 
 
 @dataclass(frozen=True, slots=True)
+class Return(Statement):
+    """Masks the items that run it for the rest of the function or kernel. Values are assigned before."""
+
+
+@dataclass(frozen=True, slots=True)
 class Block(Statement):
     statements: tuple[Statement, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class If(Statement):
+    """`is_arm` marks the arm of an expression: what it declares is read where no item takes it, too."""
+
     condition: Expression
     then: Statement
     otherwise: Statement | None
+    is_arm: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,12 +245,32 @@ class ScalarParameter(Expression):
     parameter: Parameter
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Function:
+    """A function of the file, for the arrays that the pointers of some calls point into.
+
+    `parameters` take a call's arguments, `results` are read after it; all of them and the variables of the body belong
+    to one call at a time, because no function calls itself. `weight` counts the calls that one call makes, itself too;
+    `writes` says whether it assigns to what is not its own.
+    """
+
+    name: str
+    parameters: tuple[Read | Element, ...]
+    results: tuple[Read | Element, ...]
+    body: Block
+    weight: int
+    writes: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Kernel:
+    """`variables` is how many there are, those of its functions too."""
+
     name: str
     wg_size: int
     parameters: tuple[Parameter, ...]
     body: Block
+    variables: int
     source: Source = field(repr=False)
 
     def parameter(self, name: str) -> Parameter:

@@ -41,7 +41,7 @@ def read_tree(source: Source, preprocessed: Preprocessed) -> Any:
     except (AssertionError, AttributeError, TypeError, ValueError, KeyError, IndexError) as failure:
         # pycparser checks some malformed declarations by assertion only.
         where, message = last, f"this declaration is malformed ({type(failure).__name__})"
-    for ours, theirs in (("__kernel", "inline"), ("__local", "register")):
+    for ours, theirs in (("__kernel", "_Noreturn"), ("__local", "register")):
         message = message.replace(f"before: {theirs}", f"before: {ours}")
     if message.startswith("before: "):
         message = f"unexpected {message.removeprefix('before: ')}"

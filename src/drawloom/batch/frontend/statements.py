@@ -1,0 +1,460 @@
+"""pycparser's statements to the typed tree: declarations, assignments, loops, and the bodies of functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+
+from drawloom.batch.frontend.constants import constant_value
+from drawloom.batch.frontend.expressions import (
+    LARGEST_EXTENT,
+    ExpressionParser,
+    Target,
+    contains_call,
+    is_list,
+    is_object,
+    type_name,
+)
+from drawloom.batch.frontend.objects import (
+    Array,
+    Members,
+    Place,
+    Pointer,
+    PointerVariable,
+    Storage,
+    Struct,
+    StructValue,
+    Type,
+)
+from drawloom.batch.frontend.scope import Definition, FileText, Names, Unit
+from drawloom.batch.frontend.syntax import (
+    Assign,
+    Block,
+    Constant,
+    Declare,
+    Element,
+    Evaluate,
+    Expression,
+    Function,
+    If,
+    Invoke,
+    Load,
+    Loop,
+    Parameter,
+    Read,
+    Return,
+    Statement,
+    Variable,
+)
+from drawloom.batch.frontend.walk import calls_in, expressions_in, expressions_of, statements_in
+from drawloom.batch.types import BOOL, INT, LONG, ScalarType
+
+INCREMENTS: Final = {"++": "+", "p++": "+", "--": "-", "p--": "-"}
+VALUES: Final = ("BinaryOp", "TernaryOp", "ID", "Constant", "ArrayRef", "StructRef", "UnaryOp", "Cast")
+
+
+class BodyParser(ExpressionParser):
+    """The body of a kernel or a function.
+
+    `moved` are the names that the body assigns to, `results` where a function leaves what it returns; both are the
+    function's. `is_kernel` bodies have `__local` variables.
+    """
+
+    def __init__(self, file: FileText, unit: Unit, names: Names, moved: frozenset[str]) -> None:
+        super().__init__(file, unit, names)
+        self.moved_names = moved
+        self.is_kernel = True
+        self.result: ScalarType | Struct | None = None
+        self.results: tuple[Place, ...] = ()
+        self.has_return = False
+
+    # Functions.
+
+    def instantiate(self, definition: Definition, pointers: dict[str, Target]) -> Function:
+        """Return a function for what its pointers point to, the same one for the same storage."""
+        known = [(id(target.place.storage), self.key_of(target)) for target in pointers.values()]
+        key = (definition.name, *known)
+        function = self.unit.functions.get(key)
+        if function is None:
+            assert definition.names is not None
+            body = BodyParser(self.file, self.unit, definition.names, definition.moved)
+            self.unit.active.append(definition.name)
+            function = self.unit.functions[key] = body.function(definition, pointers)
+            self.unit.active.pop()
+        return function
+
+    def key_of(self, target: Target) -> int | None:
+        """Return a pointer's index where the function is made for that index."""
+        if not target.is_fixed:
+            return None
+        index = target.place.index
+        return int(index.value) if isinstance(index, Constant) else 0
+
+    def function(self, definition: Definition, pointers: dict[str, Target]) -> Function:
+        definition.is_used = True
+        self.is_kernel = False
+        self.result = definition.result
+        node = definition.node
+        parameters: list[Read | Element] = []
+        for parameter in definition.parameters:
+            if parameter.is_pointer:
+                target = pointers[parameter.name]
+                variable = self.point(parameter.name, target.place, node, target.is_fixed)
+                parameters += [] if variable is None else [Read(LONG, self.at(node), variable)]
+                continue
+            place = self.object(parameter.name, parameter.type, False, parameter.is_constant, node)
+            parameters += [self.variable_at(scalar, node) for scalar in self.scalars_of(place)]
+        if self.result is not None:
+            storage = self.build(f"{definition.name}()", self.result, 0, False, node)
+            self.results = tuple(self.scalars_of(Place(storage, None, self.result, False)))
+        body = self.block(node.body)
+        if self.result is not None and not self.has_return:
+            raise self.type_error(f"{definition.name} returns a value", node, "a return statement")
+        results = tuple(self.variable_at(place, node) for place in self.results)
+        own = {target.variable for target in (*parameters, *results)}
+        return Function(definition.name, tuple(parameters), results, body, 1 + self.weight, writes(body, own))
+
+    def variable_at(self, place: Place, node: Any) -> Read | Element:
+        scalar = self.scalar_at(place, node)
+        assert not isinstance(scalar, Load)
+        return scalar
+
+    # Objects.
+
+    def object(self, name: str, type: Type, is_local: bool, is_constant: bool, node: Any) -> Place:
+        """Make the variables of an object and declare its name."""
+        place = Place(self.build(name, type, 0, is_local, node), None, type, is_constant)
+        self.declare(name, place, node)
+        return place
+
+    def build(self, name: str, type: Type, extent: int, is_local: bool, node: Any) -> Storage:
+        if isinstance(type, Array):
+            extent = max(extent, 1) * type.extent
+            if extent > LARGEST_EXTENT:
+                raise self.type_error(f"{name} has {extent} elements", node, f"1 to {LARGEST_EXTENT}")
+            return self.build(name, type.element, extent, is_local, node)
+        if isinstance(type, Struct):
+            fields = {
+                field: self.build(f"{name}.{field}", inner, extent, is_local, node)
+                for field, inner in type.fields.items()
+            }
+            return Members(name, fields)
+        return self.new_variable(name, type, extent, is_local, self.at(node))
+
+    def point(self, name: str, place: Place | None, node: Any, is_fixed: bool) -> Variable | None:
+        """Declare a pointer; returns the variable that holds its index where it has one."""
+        pointed = place.type if place is not None else None
+        assert isinstance(pointed, ScalarType | Struct) and place is not None
+        index = None if is_fixed else self.new_variable(f"{name}'s index", LONG, 0, False, self.at(node))
+        pointer = PointerVariable(name, pointed, place.is_constant, index)
+        self.declare(name, pointer, node)
+        self.bindings[pointer] = place if index is None else self.at_index(place, index, node)
+        return index
+
+    def at_index(self, place: Place, index: Variable, node: Any) -> Place:
+        return replace(place, index=Read(LONG, self.at(node), index), extent=0)
+
+    # Statements.
+
+    def block(self, node: Any) -> Block:
+        self.scopes.append({})
+        statements = tuple(part for child in node.block_items or [] for part in self.statement(child))
+        self.scopes.pop()
+        return Block(self.at(node), statements)
+
+    def statement(self, node: Any) -> Iterator[Statement]:
+        match type_name(node):
+            case "Compound":
+                yield self.block(node)
+            case "EmptyStatement":
+                return
+            case "Decl":
+                yield from self.declaration(node)
+            case "DeclList":
+                for child in node.decls:
+                    yield from self.declaration(child)
+            case "Assignment":
+                yield from self.assignment(node.lvalue, node.op[:-1], node.rvalue, node)
+            case "UnaryOp" if node.op in INCREMENTS:
+                yield from self.assignment(node.expr, INCREMENTS[node.op], None, node)
+            case "If":
+                yield self.conditional_statement(node)
+            case "While" | "DoWhile":
+                yield self.while_loop(node)
+            case "For":
+                yield self.for_loop(node)
+            case "Return":
+                yield from self.return_statement(node)
+            case "ExprList":
+                for child in node.exprs:
+                    yield from self.statement(child)
+            case "FuncCall":
+                yield self.evaluation(self.call(node), node)
+            case kind if kind in VALUES:
+                yield self.evaluation(self.operand(node), node)
+            case _:
+                raise self.file.outside_error(node)
+
+    def evaluation(self, value: Any, node: Any) -> Statement:
+        """Return the statement of an expression that nobody takes the value of."""
+        if isinstance(value, StructValue):
+            value = value.make(value.first, 1)[0]
+        return Evaluate(self.at(node), self.number(value, node))
+
+    def single(self, node: Any) -> Block:
+        """Return the statement of a branch or a loop, in a scope of its own."""
+        if type_name(node) == "Compound":
+            return self.block(node)
+        self.scopes.append({})
+        statements = tuple(self.statement(node))
+        self.scopes.pop()
+        return Block(self.at(node), statements)
+
+    def return_statement(self, node: Any) -> Iterator[Statement]:
+        if node.expr is not None and self.result is None:
+            raise self.type_error("this returns a value", node, "no value: the function is void")
+        if node.expr is None and self.result is not None:
+            raise self.type_error("this returns no value", node, f"a value of type {self.result}")
+        self.has_return = True
+        if node.expr is not None:
+            assert self.result is not None
+            for number, value in self.initial_values(self.result, node.expr, 0):
+                yield Assign(self.at(node), self.scalar_at(self.results[number], node), value)
+        yield Return(self.at(node))
+
+    # Declarations.
+
+    def declaration(self, node: Any) -> Iterator[Statement]:
+        if node.name is None or type_name(node) != "Decl":
+            raise self.file.outside_error(node.type)
+        if node.funcspec or "static" in node.storage:
+            raise self.parse_error("static and __kernel are for functions", node)
+        if type_name(node.type) == "PtrDecl":
+            yield from self.pointer_declaration(node)
+            return
+        is_local = "register" in node.storage
+        if is_local and not self.is_kernel:
+            raise self.parse_error("__local variables are a kernel's, not a function's", node)
+        if is_local and node.init is not None:
+            raise self.type_error("a __local variable has no initial value", node)
+        type, is_constant = self.declared_type(node.type, node)
+        if is_list(node.init) and isinstance(type, ScalarType):
+            raise self.file.outside_error(node.init)
+        place = self.object(node.name, type, is_local, is_constant, node)
+        if isinstance(place.storage, Variable) and not place.storage.extent:
+            yield self.begin(place, node)
+        else:
+            yield from self.begin_parts(place, node)
+
+    def begin(self, place: Place, node: Any) -> Declare:
+        assert isinstance(place.storage, Variable)
+        initial = None if node.init is None else self.convert(self.expression(node.init), place.storage.type)
+        return Declare(self.at(node), place.storage, initial)
+
+    def begin_parts(self, place: Place, node: Any) -> Iterator[Statement]:
+        """Yield the declarations of an array or a struct. What has no element numbers has its value at once."""
+        initials = {} if node.init is None else dict(self.initial_values(place.type, node.init, 0))
+        scalars = list(self.scalars_of(place)) if initials else []
+        begun = {scalars[number].storage for number in initials}
+        for variable in variables_of(place.storage):
+            if variable.extent or variable not in begun:
+                yield Declare(self.at(node), variable, None)
+        for number, value in initials.items():
+            target = self.scalar_at(scalars[number], node)
+            if isinstance(target, Read):
+                yield Declare(self.at(node), target.variable, value)
+            else:
+                yield Assign(self.at(node), target, value)
+
+    def declared_type(self, declared: Any, node: Any) -> tuple[Type, bool]:
+        """Return the type of a declaration without pointers, and whether it is constant."""
+        if type_name(declared) == "ArrayDecl":
+            extent = self.extent(declared.dim, node)
+            element, is_constant = self.declared_type(declared.type, node)
+            return Array(element, extent), is_constant
+        if type_name(declared) != "TypeDecl":
+            kind = "an array of pointers" if type_name(declared) == "PtrDecl" else "not a value or an array of values"
+            raise self.parse_error(f"{node.name} is {kind}", node, "a value, an array of values or a pointer")
+        return self.named_type(declared), "const" in declared.quals
+
+    def extent(self, dimension: Any, node: Any) -> int:
+        if dimension is None:
+            raise self.type_error(f"{node.name} has no size", node, "a size that is known at compile time")
+        size = constant_value(self.expression(dimension))
+        if size is None or not isinstance(size, np.integer):
+            raise self.type_error(f"the size of {node.name} is not known at compile time", dimension)
+        if not 1 <= int(size) <= LARGEST_EXTENT:
+            raise self.type_error(f"{node.name} has {int(size)} elements", dimension, f"1 to {LARGEST_EXTENT}")
+        return int(size)
+
+    def pointer_declaration(self, node: Any) -> Iterator[Statement]:
+        declared = node.type.type
+        if type_name(declared) != "TypeDecl":
+            raise self.parse_error(f"{node.name} is not a pointer to a value or a struct", node, "type *NAME")
+        pointed, is_constant = self.named_type(declared), "const" in declared.quals
+        if node.init is None:
+            index = self.new_variable(f"{node.name}'s index", LONG, 0, False, self.at(node))
+            self.declare(node.name, PointerVariable(node.name, pointed, is_constant, index), node)
+            yield Declare(self.at(node), index, None)
+            return
+        place = self.pointer(node.init)
+        self.check_pointed(place, pointed, is_constant, node.init)
+        fixed = None if node.name in self.moved_names else self.fix_index(place)
+        begin = self.convert(self.index_of(place), LONG)
+        target = replace(fixed or place, is_constant=is_constant, extent=0)
+        moving = self.point(node.name, target, node, fixed is not None)
+        if moving is not None:
+            yield Declare(self.at(node), moving, begin)
+
+    # Assignments.
+
+    def assignment(self, left: Any, op: str, right: Any, node: Any) -> Iterator[Statement]:
+        """Yield `left op= right`; without `op`, `left = right`, without `right`, `left op= 1`."""
+        entry = self.look_up(left.name) if type_name(left) == "ID" else None
+        if isinstance(entry, PointerVariable):
+            yield from self.pointer_assignment(entry, op, right, node)
+            return
+        if not is_object(left):
+            self.operand(left)
+        place = self.place(left)
+        if isinstance(place.type, Array):
+            raise self.type_error(f"{place.storage.name} is an array", left, f"{place.storage.name}[index]")
+        if place.is_constant:
+            is_memory = isinstance(place.storage, Parameter) and place.storage.is_constant
+            why = "points to constants" if is_memory else "is constant here"
+            raise self.type_error(f"{place.storage.name} {why}", left)
+        if isinstance(place.type, Struct):
+            yield from self.struct_assignment(place, op, right, left, node)
+            return
+        if op and place.index is not None and contains_call(place.index):
+            index = self.new_variable("index", LONG, 0, False, self.at(left))
+            yield Declare(self.at(left), index, self.convert(place.index, LONG))
+            place = self.at_index(place, index, left)
+        target = self.scalar_at(place, left)
+        value = Constant(INT, self.at(node), np.int32(1)) if right is None else self.expression(right)
+        if op:
+            value = self.binary(op, target, value, node)
+        yield Assign(self.at(node), target, self.convert(value, target.type))
+
+    def struct_assignment(self, place: Place, op: str, right: Any, left: Any, node: Any) -> Iterator[Statement]:
+        struct = place.type
+        assert isinstance(struct, Struct)
+        if op:
+            raise self.type_error(f"{op} of a {struct}", node, "one of its fields")
+        values = [value for _, value in self.initial_values(struct, right, 0)]
+        if not is_object(right) and type_name(right) != "FuncCall":
+            # A scalar of the target that was assigned may be part of a value that follows.
+            for number, value in enumerate(values):
+                held = self.new_variable("value", value.type, 0, False, self.at(right))
+                yield Declare(self.at(right), held, value)
+                values[number] = Read(value.type, self.at(right), held)
+        if place.index is not None and any(
+            isinstance(part, Element | Load | Invoke) for part in expressions_in(place.index)
+        ):
+            index = self.new_variable("index", LONG, 0, False, self.at(left))
+            yield Declare(self.at(left), index, self.convert(place.index, LONG))
+            place = self.at_index(place, index, left)
+        for scalar, value in zip(self.scalars_of(place), values):
+            yield Assign(self.at(node), self.scalar_at(scalar, left), value)
+
+    def pointer_assignment(self, pointer: PointerVariable, op: str, right: Any, node: Any) -> Iterator[Statement]:
+        index = pointer.index
+        assert index is not None
+        known = self.bindings.get(pointer)
+        if op:
+            if op not in "+-":
+                raise self.type_error(f"{op} of a pointer", node, "+ or -")
+            if known is None:
+                raise self.type_error(f"{pointer.name} points nowhere yet", node)
+            amount: Expression = Constant(INT, self.at(node), np.int32(1))
+            if right is not None:
+                amount = self.integer(self.expression(right), right, "what a pointer moves by")
+            place = self.moved(known, op, amount)
+        else:
+            value = self.operand(right)
+            if not isinstance(value, Pointer):
+                raise self.type_error(f"{pointer.name} is a pointer, and this is a value", right, "a pointer")
+            place = value.place
+            self.check_pointed(place, pointer.pointed, pointer.is_constant, right)
+        self.bindings[pointer] = self.at_index(replace(place, is_constant=pointer.is_constant), index, node)
+        target = Read(LONG, self.at(node), index)
+        yield Assign(self.at(node), target, self.convert(self.index_of(place), LONG))
+
+    # Branches and loops. What a pointer points into may not depend on which items run them.
+
+    def conditional_statement(self, node: Any) -> If:
+        condition = self.condition(node.cond)
+        before = dict(self.bindings)
+        then = Block(self.at(node), ()) if node.iftrue is None else self.single(node.iftrue)
+        after = self.bindings
+        self.bindings = dict(before)
+        otherwise = None if node.iffalse is None else self.single(node.iffalse)
+        self.merge(after, node)
+        return If(self.at(node), condition, then, otherwise)
+
+    def merge(self, other: dict[PointerVariable, Place], node: Any) -> None:
+        """Join the bindings after two roads.
+
+        Raises:
+            BatchTypeError: A pointer points into one array after the one road and into another after the other.
+        """
+        for pointer, place in other.items():
+            mine = self.bindings.setdefault(pointer, place)
+            if mine.storage is not place.storage:
+                names = f"{mine.storage.name} or {place.storage.name}"
+                raise self.type_error(
+                    f"{pointer.name} points into {names} after this, which is not known at compile time", node,
+                    "one array for each pointer",
+                )  # fmt: skip
+
+    def while_loop(self, node: Any) -> Loop:
+        before = dict(self.bindings)
+        tests_first = type_name(node) == "While"
+        if tests_first:
+            condition, body = self.condition(node.cond), self.single(node.stmt)
+        else:
+            body, condition = self.single(node.stmt), self.condition(node.cond)
+        self.merge(before, node)
+        return Loop(self.at(node), None, condition, None, body, tests_first, False)
+
+    def for_loop(self, node: Any) -> Block:
+        self.scopes.append({})
+        first = () if node.init is None else tuple(self.statement(node.init))
+        before = dict(self.bindings)
+        condition: Expression = Constant(BOOL, self.at(node), np.bool_(True))
+        if node.cond is not None:
+            condition = self.condition(node.cond)
+        body = self.single(node.stmt)
+        step = () if node.next is None else tuple(self.statement(node.next))
+        self.merge(before, node)
+        self.scopes.pop()
+        place = self.at(node)
+        declared = {part.variable for part in first if isinstance(part, Declare)}
+        counts_for_all = len(step) == 1 and all(
+            isinstance(part, Assign) and isinstance(part.target, Read) and part.target.variable in declared
+            for part in step
+        )
+        loop = Loop(place, Block(place, first), condition, Block(place, step), body, True, counts_for_all)
+        return Block(place, (loop,))
+
+
+def writes(body: Block, own: set[Variable]) -> bool:
+    """Return whether a function's body assigns to what is neither its own nor declared in it."""
+    parts = list(statements_in(body))
+    own = own | {part.variable for part in parts if isinstance(part, Declare)}
+    return any(
+        isinstance(part, Assign) and (isinstance(part.target, Load) or part.target.variable not in own)
+        for part in parts
+    ) or any(call.function.writes for part in parts for call in calls_in(expressions_of(part)))
+
+
+def variables_of(storage: Storage) -> Iterator[Variable]:
+    if isinstance(storage, Members):
+        for field in storage.fields.values():
+            yield from variables_of(field)
+    else:
+        assert isinstance(storage, Variable)
+        yield storage
