@@ -27,18 +27,22 @@ typedef unsigned char uchar; typedef unsigned short ushort; typedef unsigned int
 #define __kernel
 #define __local
 #define shuffle(value, lane) (value)
+static ulong group;
 #define get_local_id() 0ul
 #define get_group_id() group
 #define get_global_id() group
 #define max(a, b) ((a) < (b) ? (b) : (a))
 #define min(a, b) ((b) < (a) ? (b) : (a))
 """
-UNINITIALISED = re.compile(r"^( *(?:__local )?\w+ \w+(\[\d+\])?);$", re.MULTILINE)
+UNINITIALISED = re.compile(r"^( *(?!return )(?:__local )?\w+ \w+(\[\d+\])?);$", re.MULTILINE)
+HEADER = re.compile(r"void drawn\((.*)\) {$", re.MULTILINE)
 SEEDS = 40
 
 
 class IntegerGenerator(Generator):
     """Draws kernels of integers only, groups of one item."""
+
+    orders_calls = False
 
     def __init__(self, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(random_kernels, "SCALARS", random_kernels.INTEGERS)
@@ -65,7 +69,8 @@ def run_as_c(text: str, folder: Path, groups: int, arguments: dict[str, Any]) ->
     source, library = folder / "kernel.c", folder / "kernel.so"
     # gcc 12 with -ftrivial-auto-var-init=zero still gives other numbers for some arrays.
     text = UNINITIALISED.sub(lambda match: f"{match[1]} = {'{0}' if match[2] else '0'};", text)
-    source.write_text(PRELUDE + text.replace("void drawn(", "void drawn(ulong group, "))
+    text = HEADER.sub(r"void drawn(ulong this_group, \1) { group = this_group;", text)
+    source.write_text(PRELUDE + text)
     options = ("-w", "-O1", "-fwrapv", "-shared", "-fPIC")
     subprocess.run(["gcc", *options, "-o", library, source], check=True)
     function = ctypes.CDLL(str(library)).drawn

@@ -12,39 +12,39 @@ pytest.importorskip("pycparser")
 
 def run(body: str, size: int = 8, wg_size: int = 4, groups: int = 1) -> list[int]:
     """Run a kernel on 0, 1, 2, ..."""
-    text = f"__kernel void k(int *out, const int *in) {{ {body} }}"
-    numbers = {"in": np.arange(99, dtype=np.int32)}
-    return run_file(text, np.arange(size, dtype=np.int32), wg_size, groups, **numbers).tolist()
+    text = f"__kernel void k(int *out, const int *data) {{ {body} }}"
+    data = np.arange(99, dtype=np.int32)
+    return list(run_file(text, np.arange(size, dtype=np.int32), wg_size, groups, data=data).tolist())
 
 
 def test_a_pointer_points_to_a_row_and_moves() -> None:
     body = """
-    const int *row = in + get_group_id() * 8 + get_local_id() * 2;
+    const int *row = data + get_group_id() * 8 + get_local_id() * 2;
     int *to = &out[get_group_id() * 4 + get_local_id()];
     *to = row[0] + *(row + 1);
     """
     assert run(body, 8, groups=2) == [1, 5, 9, 13, 17, 21, 25, 29]
-    body = "const int *p = in + get_local_id(); p += 3; ++p; p--; p -= 1; out[get_local_id()] = p[0] * 10 + p[-1];"
+    body = "const int *p = data + get_local_id(); p += 3; ++p; p--; p -= 1; out[get_local_id()] = p[0] * 10 + p[-1];"
     assert run(body, 4) == [21, 32, 43, 54]
 
 
 def test_a_pointer_moves_in_loops() -> None:
     body = """
-    const int *p = in + 10 * get_local_id(), *end = p + 4;
+    const int *p = data + 10 * get_local_id(), *end = p + 4;
     int sum = 0;
     for (; p < end; p++) sum += *p;
-    for (const int *q = in; q != in + get_local_id(); q += 1) sum += 1000;
+    for (const int *q = data; q != data + get_local_id(); q += 1) sum += 1000;
     out[get_local_id()] = sum;
     """
     assert run(body, 4) == [6, 1046, 2086, 3126]
 
 
 def test_a_pointer_moves_in_some_items_only() -> None:
-    assert run("const int *p = in; if (get_local_id() & 1) p += 5; out[get_local_id()] = *p;", 4) == [0, 5, 0, 5]
+    assert run("const int *p = data; if (get_local_id() & 1) p += 5; out[get_local_id()] = *p;", 4) == [0, 5, 0, 5]
 
 
 def test_a_kernel_moves_its_parameter() -> None:
-    assert run("out += get_local_id(); *out += 10; in = in + 7; *out += in[0];", 4) == [17, 18, 19, 20]
+    assert run("out += get_local_id(); *out += 10; data = data + 7; *out += data[0];", 4) == [17, 18, 19, 20]
 
 
 def test_pointers_into_private_and_local_arrays() -> None:
@@ -64,7 +64,7 @@ def test_a_pointer_into_a_private_array_that_differs_between_items() -> None:
 
 def test_pointers_are_compared_and_subtracted() -> None:
     body = """
-    const int *p = in + 2 * get_local_id(), *q = in + 4;
+    const int *p = data + 2 * get_local_id(), *q = data + 4;
     out[get_local_id()] = (q - p) * 1000 + (p < q) * 100 + (p == q) * 10 + (q <= p);
     """
     assert run(body, 4) == [4100, 2100, 11, -1999]
@@ -76,11 +76,11 @@ def test_a_pointer_may_point_into_another_array_later() -> None:
 
 
 def test_a_condition_may_choose_in_one_array() -> None:
-    assert run("const int *p = get_local_id() > 1 ? in + 7 : &in[3]; out[get_local_id()] = *p;", 4) == [3, 3, 7, 7]
+    assert run("const int *p = get_local_id() > 1 ? data + 7 : &data[3]; out[get_local_id()] = *p;", 4) == [3, 3, 7, 7]
 
 
 def test_a_pointer_is_assigned_in_both_branches() -> None:
-    body = "const int *p; if (get_local_id() > 2) p = in + 1; else p = in + 2; out[get_local_id()] = *p;"
+    body = "const int *p; if (get_local_id() > 2) p = data + 1; else p = data + 2; out[get_local_id()] = *p;"
     assert run(body, 4) == [2, 2, 2, 1]
 
 
@@ -88,21 +88,21 @@ def test_functions_move_their_pointers() -> None:
     text = """
     int sum(const int *p, const int *end) { int s = 0; while (p != end) { s += *p; p++; } return s; }
     """
-    text += "__kernel void k(int *out, const int *in) { int a[3] = {1, 2, 3}; "
-    text += "out[get_local_id()] = sum(in, in + get_local_id()) + 100 * sum(a, a + 3) + 1000 * sum(a + 1, &a[2]); }"
-    result = run_file(text, np.zeros(4, np.int32), **{"in": np.arange(9, dtype=np.int32)})
+    text += "__kernel void k(int *out, const int *data) { int a[3] = {1, 2, 3}; "
+    text += "out[get_local_id()] = sum(data, data + get_local_id()) + 100 * sum(a, a + 3) + 1000 * sum(a + 1, &a[2]); }"
+    result = run_file(text, np.zeros(4, np.int32), data=np.arange(9, dtype=np.int32))
     assert result.tolist() == [2600, 2600, 2601, 2603]
 
 
 def test_an_index_through_a_pointer_is_checked() -> None:
     with pytest.raises(KernelFault, match=r"index 4 is out of range for a\[4\]"):
-        run("int a[4]; int *p = a + 1 + in[3 * get_local_id()]; out[get_local_id()] = *p;", 4)
+        run("int a[4]; int *p = a + 1 + data[3 * get_local_id()]; out[get_local_id()] = *p;", 4)
 
 
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("const int *p = n ? in : out;", "2:20: this points into in or out, which is not known at compile time"),
+        ("const int *p = n ? data : out;", "2:20: this points into data or out, which is not known at compile time"),
         ("int a[2], b[2], *p = a; if (n) p = b; *p = 1;", "2:29: p points into a or b after this"),
         ("int a[2], b[2], *p = a; while (n > out[0]) p = b;", "p points into b or a after this"),
         ("int *p; *p = 1;", "2:14: p points nowhere yet"),
@@ -110,7 +110,7 @@ def test_an_index_through_a_pointer_is_checked() -> None:
         ("int **p;", "2:10: p is not a pointer to a value or a struct"),
         ("int *p[2];", "2:10: p is an array of pointers"),
         ("int *p = out; int x = &p;", "the address of the pointer p is not part of the language"),
-        ("int *p = in;", "in points to constants"),
+        ("int *p = data;", "data points to constants"),
         ("float *p = out;", "2:16: this points to int"),
         ("int *p = out; p = 1;", "p is a pointer, and this is a value"),
         ("int *p = out; n = p;", "n is a parameter"),
@@ -118,19 +118,19 @@ def test_an_index_through_a_pointer_is_checked() -> None:
         ("if (out) n;", "out is a pointer"),
         ("int *p = out; p *= 2;", "* of a pointer\n"),
         ("int *p = out + 1.5f;", "what a pointer moves by has the type float"),
-        ("int x = out < in;", "out and in are different arrays"),
-        ("int x = out - in;", "out and in are different arrays"),
+        ("int x = out < data;", "out and data are different arrays"),
+        ("int x = out - data;", "out and data are different arrays"),
         ("int x = out + out;", "+ of two pointers"),
         ("int x; int *p = &x; p[1] = 2;", "index 1 is out of range for x, a single variable"),
         ("int a[3]; int *p = a + 1; p[2] = 2;", "index 3 is out of range for a[3]"),
         ("*out = 1; *n = 1;", "this is not a pointer"),
         ("int *p = &5;", "this cannot be assigned to"),
         ("const int x = 1; x = 2;", "x is constant here"),
-        ("int *p = (int *)in;", "only values are cast"),
+        ("int *p = (int *)data;", "only values are cast"),
     ],
 )
 def test_what_is_not_known_or_not_allowed_is_refused_with_its_place(body: str, message: str) -> None:
     with pytest.raises(Error) as refused:
-        parse_file(f"__kernel void k(int *out, const int *in, int n) {{\n    {body}\n}}", wg_size=4, file="k.cl")
+        parse_file(f"__kernel void k(int *out, const int *data, int n) {{\n    {body}\n}}", wg_size=4, file="k.cl")
     assert message in str(refused.value)
     assert str(refused.value).startswith("k.cl:2:")

@@ -26,7 +26,7 @@ static inline complex plus(complex a, complex b) { return (complex){a.re + b.re,
 def run(text: str, *numbers: complex, wg_size: int = 4, **arguments: Any) -> list[complex]:
     out = np.array(numbers, complex).view(np.float64)
     text = COMPLEX + "__kernel void k(__global complex *out) {" + text + "}"
-    return run_file(text, out, wg_size, **arguments).view(complex).tolist()
+    return list(run_file(text, out, wg_size, **arguments).view(complex).tolist())
 
 
 def test_arithmetic_of_complex_numbers() -> None:
