@@ -1,10 +1,13 @@
 """What kernels may be written in, and the place of every refusal."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from drawloom.batch import BatchParseError, BatchTypeError, parse_file
+from drawloom.batch import BatchParseError, BatchTypeError, interpret, parse_file
 from drawloom.batch.frontend.syntax import Assign, Block, Cast, Constant, Declare, Loop
+from drawloom.batch.kernels import read_text
 from drawloom.errors import Error
 
 pytest.importorskip("pycparser")
@@ -51,9 +54,11 @@ BAD = {
     "sqrt(1, 2);": "sqrt takes 1 arguments, found 2",
     "get_local_id(1);": "get_local_id of a dimension other than 0",
     "__local int x = 3;": "a __local variable has no initial value",
-    'char c = "a";': "the character '\"' is not part of the language",
-    "x x x;": "unexpected x",
-    "half x;": "half",
+    'char c = "a";': "the string \"a\" is not part of the language",
+    "x x x;": "unexpected x: 'x' is not a type",
+    "half x;": "'half' is not a type",
+    "for (real x = 0; x < 1; ) ;": "'real' is not a type",
+    "n = n n;": "unexpected n\n",
     "long double x;": "the type long double is not part of the language",
     "int x = 99999999999999999999;": "99999999999999999999 is too large for every integer type",
     "int sqrt;": "sqrt is the name of a function",
@@ -81,6 +86,11 @@ def test_a_macro_is_blamed_at_its_use() -> None:
     assert report.startswith("k.cl:3:12: undefined_name is not declared")
 
 
+def test_a_missing_macro_is_named_as_an_unknown_type() -> None:
+    assert refusal(read_text("gemm")).startswith("k.cl:4:26: unexpected *: 'real' is not a type\n")
+    assert "defines={'real': ...}" in refusal(read_text("gemm"))
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -95,7 +105,7 @@ def test_a_macro_is_blamed_at_its_use() -> None:
         ("int x;", "variables do not stand outside of kernels"),
         ("__kernel void k(float *p) { /* ", "this comment does not end"),
         ("__kernel void k(float *p) { p[0] = @; }", "the character '@' is not part of the language"),
-        ("#include <math.h>\n__kernel void k(float *p) {}", "the directive #include is not part of the language"),
+        ("#include <math.h>\n__kernel void k(float *p) {}", "#include takes a name in quotes"),
         ("#ifdef X\n__kernel void k(float *p) {}", "this condition has no #endif"),
         ("#define TWICE(x) x x\n__kernel void k(float *p) { TWICE(1, 2); }", "TWICE takes 1 arguments, found 2"),
         ("__kernel void k(float *p) {" + "(" * 5000, "too deeply"),
@@ -167,8 +177,6 @@ def test_pointers_may_be_moved() -> None:
     text = "__kernel void k(float *p) { *p = 1; *(p + 2) = 3; (p + 1)[3] = 5; *(2 + p + 4 - 1) = 6; *&p[7] = 8; }"
     kernel = parse_file(text, wg_size=1)["k"]
     memory = np.zeros(8, np.float32)
-    from drawloom.batch import interpret
-
     interpret(kernel, 1, {"p": memory})
     assert memory.tolist() == [1, 0, 3, 0, 5, 6, 0, 8]
 
@@ -190,3 +198,36 @@ def test_errors_have_their_classes() -> None:
         parse_file("__kernel void k(int *p) { break; }", wg_size=1)
     with pytest.raises(BatchTypeError):
         parse_file("__kernel void k(int *p) { q[0] = 1; }", wg_size=1)
+
+
+def test_a_file_includes_those_beside_it(tmp_path: Path) -> None:
+    half = '#ifndef HALF\n#define HALF\n#include "type.h"\nT half_of(T x) { return x / 2; }\n#endif\n'
+    (tmp_path / "half.h").write_text(half)
+    (tmp_path / "type.h").write_text("/* a type */\ntypedef double T;\n")
+    path = tmp_path / "k.cl"
+    path.write_text('#include "half.h"\n#include "half.h"\n__kernel void k(T *p) { p[0] = half_of(p[0]); }\n')
+    memory = np.array([5.0])
+    interpret(parse_file(path.read_text(), wg_size=1, file=str(path))["k"], 1, {"p": memory})
+    assert memory[0] == 2.5
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('#include "none.h"', "k.cl:1:10: there is no file none.h"),
+        ('#include "../secret.h"', "k.cl:1:10: there is no file ../secret.h"),
+        ("#include none.h", "k.cl:1:1: #include takes a name in quotes"),
+        ('#include "self.h"', "self.h:1:10: self.h is included too deeply"),
+        ('#include "bad.h"', "bad.h:2:16: y is not declared\n      return x + y;"),
+        ('#include "open.h"', "open.h:1:1: this condition has no #endif"),
+    ],
+)
+def test_errors_of_included_files_name_them(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "self.h").write_text('#include "self.h"\n')
+    (tmp_path / "bad.h").write_text("int f(int x) {\n    return x + y;\n}\n")
+    (tmp_path / "open.h").write_text("#ifdef X\n")
+    path = tmp_path / "k.cl"
+    path.write_text(text)
+    with pytest.raises(Error) as refused:
+        parse_file(text + "\n__kernel void k(float *p) {}\n", wg_size=1, file=str(path))
+    assert message in str(refused.value)

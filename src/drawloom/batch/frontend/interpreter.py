@@ -95,8 +95,8 @@ class Interpreter:
         self.returned = np.zeros(self.shape, bool)
 
     def fault(self, message: str, position: Position) -> KernelFault:
-        source = self.kernel.source
-        return KernelFault(message, self.kernel.name, source.file, position.line, source.line_at(position))
+        file, line = self.kernel.source.at(position)
+        return KernelFault(message, self.kernel.name, file, position.line, line)
 
     # Statements.
 

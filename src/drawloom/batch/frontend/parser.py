@@ -18,6 +18,7 @@ from drawloom.batch.frontend.expressions import (
     read_type,
     type_name,
 )
+from drawloom.batch.frontend.includes import includes_beside
 from drawloom.batch.frontend.objects import Array, Members, Place, Storage, Struct, Type, count_scalars, memory_scalar
 from drawloom.batch.frontend.preprocess import preprocess
 from drawloom.batch.frontend.scope import Definition, FileText, Names, ParameterType, Unit
@@ -40,7 +41,7 @@ def parse_file(
         text: OpenCL C in the subset of `syntax.py`.
         wg_size: The work-items of a group, which `get_local_size()` gives.
         defines: Macros that are defined before the file begins.
-        file: What errors call the text.
+        file: What errors call the text. `#include "NAME"` looks for files beside it, and among the ready kernels.
 
     Returns:
         The kernels by name, in the file's order.
@@ -58,7 +59,7 @@ def parse_file(
     source = Source(text, file)
     if not 1 <= wg_size <= LARGEST_GROUP:
         raise source.type_error(f"the group size is {wg_size}", Position(0, 0), f"1 to {LARGEST_GROUP}")
-    preprocessed = preprocess(source, defines or {})
+    preprocessed = preprocess(source, defines or {}, includes_beside(file))
     try:
         tree = read_tree(source, preprocessed)
         reader = FileReader(FileText(source, preprocessed, wg_size))

@@ -1,18 +1,18 @@
 """Kernel text to the C that pycparser reads: comments, `#define`, conditions, OpenCL's words; places are kept.
 
-    directive ::= #define NAME text | #define NAME(NAME, ...) text | #undef NAME
+    directive ::= #include "NAME"
+                | #define NAME text | #define NAME(NAME, ...) text | #undef NAME
                 | #ifdef NAME | #ifndef NAME | #else | #endif
                 | #pragma OPENCL ... | #pragma unroll
 
-pycparser takes C without comments, directives and OpenCL's qualifiers. Its text has each token on the line that the
-token has in the file, and `Preprocessed` maps its columns back.
+pycparser takes C without comments, directives and OpenCL's qualifiers. `Preprocessed` maps the places of its text back.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from drawloom.batch.frontend.source import Position, Source
@@ -22,6 +22,7 @@ TOKEN: Final = re.compile(
       |(?P<newline>\n)
       |(?P<comment>//(?:\\\n|[^\n])*|/\*.*?\*/)
       |(?P<name>[A-Za-z_]\w*)
+      |(?P<string>"[^"\n]*")
       |(?P<number>\.?[0-9](?:[eEpP][+-]|[\w.])*)
       |(?P<sign><<=|>>=|\.\.\.|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|[-+*/%&|^~!<>=?:;,.(){}\[\]\#])""",
     re.VERBOSE | re.DOTALL,
@@ -43,6 +44,7 @@ REFUSED: Final = frozenset(
 )
 DEEPEST_EXPANSION: Final = 64
 MOST_TOKENS: Final = 1_000_000
+DEEPEST_INCLUDE: Final = 16
 
 
 class Token(NamedTuple):
@@ -61,38 +63,40 @@ class Macro(NamedTuple):
 class Preprocessed:
     """C for pycparser, and the way back from its places to the file's."""
 
-    def __init__(self, source: Source, tokens: list[Token]) -> None:
-        lines: dict[int, list[Token]] = {}
-        for token in tokens:
-            lines.setdefault(token.position.line, []).append(token)
-        self.starts: dict[int, list[int]] = {}
-        self.places: dict[int, list[Position]] = {}
-        texts = [""] * max(len(source.lines), max(lines, default=0))
-        for line, row in lines.items():
-            column = 1
-            starts: list[int] = []
-            for token in row:
-                starts.append(column)
-                column += len(token.text) + 1
-            self.starts[line] = starts
-            self.places[line] = [token.position for token in row]
-            texts[line - 1] = " ".join(token.text for token in row)
-        self.text = "\n".join(texts) + "\n"
+    def __init__(self, tokens: list[Token]) -> None:
+        self.tokens = tokens
+        #: For each line of the text, where its tokens begin, and the number of the first one.
+        self.lines: list[tuple[list[int], int]] = []
+        texts: list[list[str]] = []
+        last = None
+        for number, token in enumerate(tokens):
+            place = token.position.line, token.position.file
+            if place != last:
+                self.lines.append(([], number))
+                texts.append([])
+                last = place
+            starts, _ = self.lines[-1]
+            starts.append(starts[-1] + len(texts[-1][-1]) + 1 if starts else 1)
+            texts[-1].append(token.text)
+        self.text = "\n".join(" ".join(row) for row in texts) + "\n"
+
+    def token_at(self, line: int, column: int) -> int:
+        """Return the number of the token at a place of the text."""
+        starts, first = self.lines[min(max(line, 1), len(self.lines)) - 1]
+        return first + max(0, bisect_right(starts, column) - 1)
 
     def position(self, line: int, column: int) -> Position:
         """Return the place in the file of a place in the text."""
-        starts = self.starts.get(line)
-        if not starts:
-            return Position(max(line, 1), 1)
-        return self.places[line][max(0, bisect_right(starts, column) - 1)]
+        return self.tokens[self.token_at(line, column)].position if self.tokens else Position(1, 1)
 
 
-def preprocess(source: Source, defines: Mapping[str, str]) -> Preprocessed:
+def preprocess(source: Source, defines: Mapping[str, str], find: Callable[[str], str | None]) -> Preprocessed:
     """Expand macros and replace OpenCL's words.
 
     Args:
-        source: The kernel file.
+        source: The kernel file; it gets the files that it includes.
         defines: Macros that are defined before the file begins, as `-D` does.
+        find: Returns the text of a file to include, None where there is none.
 
     Raises:
         BatchParseError: An unknown directive or character, an unterminated comment or condition, a macro's misuse.
@@ -100,26 +104,19 @@ def preprocess(source: Source, defines: Mapping[str, str]) -> Preprocessed:
     macros: dict[str, Macro] = {}
     for name, text in defines.items():
         macros[name] = Macro(None, tuple(scan(Source(text, f"-D {name}"))))
-    expander = Expander(source, macros)
-    for line in split_lines(scan(source)):
-        if line[0].text == "#":
-            expander.directive(line)
-        elif expander.is_live():
-            expander.collect(line)
-    if expander.conditions:
-        raise source.parse_error("this condition has no #endif", expander.conditions[-1][1])
-    expander.flush()
-    return Preprocessed(source, expander.output)
+    expander = Expander(source, macros, find)
+    expander.read(scan(source))
+    return Preprocessed(expander.output)
 
 
-def scan(source: Source) -> list[Token]:
-    """Split text into tokens; newlines are tokens, comments and blanks are not."""
+def scan(source: Source, name: str = "") -> list[Token]:
+    """Split text into tokens; newlines are tokens, comments and blanks are not. `name` is that of an included file."""
     tokens: list[Token] = []
     offset = 0
     line = 1
     line_start = 0
     while offset < len(source.text):
-        position = Position(line, offset - line_start + 1)
+        position = Position(line, offset - line_start + 1, name)
         match = TOKEN.match(source.text, offset)
         if source.text.startswith("/*", offset) and (match is None or match.lastgroup != "comment"):
             raise source.parse_error("this comment does not end", position, "*/")
@@ -152,12 +149,44 @@ def split_lines(tokens: list[Token]) -> list[list[Token]]:
 class Expander:
     """The macros defined so far, the open conditions, and the tokens that came out."""
 
-    def __init__(self, source: Source, macros: dict[str, Macro]) -> None:
+    def __init__(self, source: Source, macros: dict[str, Macro], find: Callable[[str], str | None]) -> None:
         self.source = source
         self.macros = macros
+        self.find = find
+        self.depth = 0
         self.conditions: list[tuple[bool, Position, bool]] = []  # is it true, where, has #else been seen
         self.pending: list[Token] = []
         self.output: list[Token] = []
+
+    def read(self, tokens: list[Token]) -> None:
+        """Take a file; the conditions that it opens end in it."""
+        outer, self.conditions = self.conditions, []
+        for line in split_lines(tokens):
+            if line[0].text == "#":
+                self.directive(line)
+            elif self.is_live():
+                self.collect(line)
+        if self.conditions:
+            raise self.source.parse_error("this condition has no #endif", self.conditions[-1][1])
+        self.flush()
+        self.conditions = outer
+
+    def include(self, line: list[Token]) -> None:
+        """Take the file that a directive names."""
+        if len(line) != 3 or line[2].kind != "string":
+            raise self.source.parse_error("#include takes a name in quotes", line[0].position, '#include "NAME"')
+        name, position = line[2].text[1:-1], line[2].position
+        text = self.find(name)
+        if text is None:
+            expected = "a file beside the kernel's, or one of drawloom.batch.kernels"
+            raise self.source.parse_error(f"there is no file {name}", position, expected)
+        self.depth += 1
+        if self.depth > DEEPEST_INCLUDE:
+            raise self.source.parse_error(f"{name} is included too deeply", position)
+        included = self.source.included.setdefault(name, Source(text, name))
+        included.included = self.source.included
+        self.read(scan(included, name))
+        self.depth -= 1
 
     def is_live(self) -> bool:
         return all(condition[0] for condition in self.conditions)
@@ -173,6 +202,8 @@ class Expander:
         self.pending = []
 
     def emit(self, token: Token) -> None:
+        if token.kind == "string":
+            raise self.source.parse_error(f"the string {token.text} is not part of the language", token.position)
         if token.kind == "name":
             if token.text in REFUSED:
                 raise self.source.parse_error(f"'{token.text}' is not part of the language", token.position)
@@ -196,6 +227,8 @@ class Expander:
             self.close(name, line[0].position)
         elif not self.is_live():
             return
+        elif name == "include":
+            self.include(line)
         elif name == "define":
             self.define(line)
         elif name == "undef":
@@ -203,7 +236,7 @@ class Expander:
         elif name != "pragma" or not rest or rest[0].text not in ("OPENCL", "unroll"):
             raise self.source.parse_error(
                 f"the directive #{name} is not part of the language", line[0].position,
-                "#define, #undef, #ifdef, #ifndef, #else, #endif, #pragma OPENCL or #pragma unroll",
+                "#include, #define, #undef, #ifdef, #ifndef, #else, #endif, #pragma OPENCL or #pragma unroll",
             )  # fmt: skip
 
     def close(self, name: str, position: Position) -> None:
@@ -225,7 +258,7 @@ class Expander:
         rest = line[3:]
         parameters: tuple[str, ...] | None = None
         end = name.position.column + len(name.text)
-        if rest and rest[0].text == "(" and rest[0].position == (name.position.line, end):
+        if rest and rest[0].text == "(" and rest[0].position[:2] == (name.position.line, end):
             closing = next((i for i, token in enumerate(rest) if token.text == ")"), 0)
             names = rest[1:closing]
             if closing == 0 or any(

@@ -8,30 +8,37 @@ from drawloom.errors import ParseError, UnsupportedError, VerifyError
 
 
 class Position(NamedTuple):
-    """A place in a kernel file; lines and columns count from 1."""
+    """A place in a kernel file; lines and columns count from 1. `file` is an included one, or nothing."""
 
     line: int
     column: int
+    file: str = ""
 
 
 class Source:
-    """A kernel file: its name and its text, by line."""
+    """A kernel file: its name and its text, by line. `included` are the files that it includes, by name."""
 
     def __init__(self, text: str, file: str) -> None:
         self.text = text
         self.file = file
         self.lines = text.split("\n")
+        self.included: dict[str, Source] = {}
 
-    def line_at(self, position: Position) -> str:
-        return self.lines[position.line - 1] if 0 < position.line <= len(self.lines) else ""
+    def at(self, position: Position) -> tuple[str, str]:
+        """Return the name of a place's file, and its line."""
+        source = self.included.get(position.file, self)
+        lines = source.lines
+        return source.file, lines[position.line - 1] if 0 < position.line <= len(lines) else ""
 
     def parse_error(self, message: str, position: Position, expected: str = "") -> BatchParseError:
         """Return an error for text that is outside the language."""
-        return BatchParseError(message, self.file, position.line, position.column, self.line_at(position), expected)
+        file, line = self.at(position)
+        return BatchParseError(message, file, position.line, position.column, line, expected)
 
     def type_error(self, message: str, position: Position, expected: str = "") -> BatchTypeError:
         """Return an error for a program that breaks a rule of the language."""
-        return BatchTypeError(message, self.file, position.line, position.column, self.line_at(position), expected)
+        file, line = self.at(position)
+        return BatchTypeError(message, file, position.line, position.column, line, expected)
 
 
 class BatchParseError(ParseError):

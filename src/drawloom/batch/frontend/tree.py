@@ -5,10 +5,16 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from drawloom.batch.frontend.preprocess import Preprocessed
-from drawloom.batch.frontend.source import MissingParserError, Position, Source
+from drawloom.batch.frontend.preprocess import Preprocessed, Token
+from drawloom.batch.frontend.source import MissingParserError, Source
 
 PLACE: Final = re.compile(r"^(?P<file>.*?):(?P<line>\d+):(?P<column>\d+): (?P<message>.*)$", re.DOTALL)
+#: What stands before a declaration.
+BEFORE_TYPES: Final = frozenset(["(", ")", ",", ";", "{", "}", "const", "static", "inline", "_Noreturn", "register"])
+KEYWORDS: Final = frozenset(
+    "_Bool _Noreturn char const do double else float for if inline int long register return short signed static struct "
+    "typedef unsigned void while".split()
+)
 
 
 def read_tree(source: Source, preprocessed: Preprocessed) -> Any:
@@ -20,7 +26,7 @@ def read_tree(source: Source, preprocessed: Preprocessed) -> Any:
         raise MissingParserError(
             "kernels in OpenCL C need pycparser, which is not installed", ["pip install 'drawloom[batch]'"]
         ) from None
-    last = Position(1, 1)
+    last = (1, 1)
 
     class RecordingLexer(CLexer):  # type: ignore[misc]
         """Remembers the last token, because some of pycparser's errors name no place."""
@@ -29,14 +35,14 @@ def read_tree(source: Source, preprocessed: Preprocessed) -> Any:
             nonlocal last
             token = super().token()
             if token is not None:
-                last = Position(token.lineno, token.column)
+                last = token.lineno, token.column
             return token
 
     try:
         return CParser(lexer=RecordingLexer).parse(preprocessed.text, filename="")
     except ParseError as failure:
         match = PLACE.match(str(failure))
-        where = Position(int(match["line"]), int(match["column"])) if match else last
+        where = (int(match["line"]), int(match["column"])) if match else last
         message = match["message"] if match else str(failure).lstrip(": ")
     except (AssertionError, AttributeError, TypeError, ValueError, KeyError, IndexError) as failure:
         # pycparser checks some malformed declarations by assertion only.
@@ -45,7 +51,23 @@ def read_tree(source: Source, preprocessed: Preprocessed) -> Any:
         message = message.replace(f"before: {theirs}", f"before: {ours}")
     if message.startswith("before: "):
         message = f"unexpected {message.removeprefix('before: ')}"
+        unknown = unknown_type(preprocessed, preprocessed.token_at(*where))
+        if unknown is not None:
+            raise source.parse_error(
+                f"{message}: '{unknown.text}' is not a type", unknown.position,
+                f"a type; defines={{'{unknown.text}': ...}} makes it a macro",
+            ) from None  # fmt: skip
     raise source.parse_error(message[:1].lower() + message[1:], preprocessed.position(*where)) from None
+
+
+def unknown_type(preprocessed: Preprocessed, number: int) -> Token | None:
+    """Return the name before an unexpected token where a declaration may begin with it."""
+    tokens = preprocessed.tokens
+    if number < 1 or not (tokens[number].kind == "name" or tokens[number].text == "*"):
+        return None
+    found = tokens[number - 1]
+    begins = number < 2 or tokens[number - 2].text in BEFORE_TYPES
+    return found if begins and found.kind == "name" and found.text not in KEYWORDS else None
 
 
 def place_of(node: Any) -> tuple[int, int]:
