@@ -58,6 +58,17 @@ def test_a_kernel_may_come_from_a_file(tmp_path: Path) -> None:
         batch.kernel("missing.cl", wg_size=2)
 
 
+def test_a_file_that_is_included_may_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRAWLOOM_CACHE_DIR", str(tmp_path / "cache"))
+    path = tmp_path / "k.cl"
+    path.write_text('#include "f.h"\n__kernel void k(double *x) { x[get_global_id()] = f(x[get_global_id()]); }\n')
+    for factor in (2, 3):
+        (tmp_path / "f.h").write_text(f"double f(double x) {{ return {factor} * x; }}\n")
+        x = np.ones((3, 4))
+        batch.kernel(path, wg_size=4)(x)
+        assert (x == factor).all()
+
+
 @pytest.mark.parametrize("options", [{"order": "diagonal"}, {"pack": 0}, {"pack": 1.5}, {"pack": 65}])
 def test_unknown_options_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(DataError):

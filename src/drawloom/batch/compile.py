@@ -16,6 +16,7 @@ from drawloom.batch.backends.simd.emit import emit_file
 from drawloom.batch.backends.simd.isa import Isa
 from drawloom.batch.backends.simd.native import SimdKernel, find_isa, load_kernels, vector_width
 from drawloom.batch.frontend import syntax
+from drawloom.batch.frontend.includes import included_texts
 from drawloom.batch.frontend.lower import lower
 from drawloom.batch.frontend.parser import parse_file
 from drawloom.batch.ir.ir import Kernel as LoweredKernel
@@ -50,6 +51,8 @@ class Recipe(NamedTuple):
     contract: bool
     target: str | None
     streaming: bool
+    #: Names and texts of the files that `text` includes.
+    included: tuple[tuple[str, str], ...]
 
     def parse(self) -> syntax.Kernel:
         kernels = parse_file(self.text, wg_size=self.wg_size, defines=dict(self.defines), file=self.file)
@@ -293,7 +296,8 @@ def kernel(
         raise DataError("streaming needs a target\n  expected target='avx512' or target='avx2'")
     text, file = read_source(source)
     macros = tuple(sorted((defines or {}).items()))
-    recipe = Recipe(text, file, name, wg_size, macros, order, pack, contract, target, streaming)
+    included = included_texts(text, file)
+    recipe = Recipe(text, file, name, wg_size, macros, order, pack, contract, target, streaming, included)
     if device is None:
         return Kernel(recipe)
     from drawloom.batch.backends.cuda.kernel import DeviceKernel

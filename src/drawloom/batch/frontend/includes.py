@@ -10,6 +10,7 @@ from typing import Final
 
 #: Names of files, not paths to other folders.
 NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+INCLUDE: Final = re.compile(r'#[ \t]*include[ \t]*"([^"\n]*)"')
 
 
 def includes_beside(file: str) -> Callable[[str], str | None]:
@@ -32,6 +33,20 @@ def includes_beside(file: str) -> Callable[[str], str | None]:
         return None
 
     return find
+
+
+def included_texts(text: str, file: str) -> tuple[tuple[str, str], ...]:
+    """Return the names and texts of all files that a kernel's text may include, whatever macros are defined."""
+    find = includes_beside(file)
+    found: dict[str, str] = {}
+    open_texts = [text]
+    while open_texts:
+        for name in INCLUDE.findall(open_texts.pop()):
+            included = None if name in found else find(name)
+            if included is not None:
+                found[name] = included
+                open_texts.append(included)
+    return tuple(sorted(found.items()))
 
 
 def is_file(name: str) -> bool:

@@ -4,8 +4,7 @@
 #ifndef stored
 #define stored real
 #endif
-/* the largest power of two below N: what reductions begin with that may take a number twice */
-#define HALF (N > 16 ? 16 : N > 8 ? 8 : N > 4 ? 4 : N > 2 ? 2 : N > 1 ? 1 : 0)
+#include "reductions.cl"
 
 __kernel void det(const stored *mat_a, real *pivots, real *sign, uchar *certain, real tolerance) {
     real t_a[N];
@@ -20,16 +19,7 @@ __kernel void det(const stored *mat_a, real *pivots, real *sign, uchar *certain,
     for (int s = 0; s < N; s += 1) {
         /* `place` is where an item's row would be if rows were exchanged: those before place s were pivots */
         real size = place >= s ? fabs(t_a[s]) : -1;
-        int item = get_local_id();
-        for (int distance = HALF; distance > 0; distance /= 2) {
-            real other_size = shuffle(size, get_local_id() + distance);
-            int other_item = shuffle(item, get_local_id() + distance);
-            if (other_size > size) {
-                size = other_size;
-                item = other_item;
-            }
-        }
-        int pivot = shuffle(item, 0);
+        int pivot = item_of_largest(size, false);
         int place_of_pivot = shuffle(place, pivot);
         if (place == s)
             place = place_of_pivot;
@@ -55,10 +45,8 @@ __kernel void det(const stored *mat_a, real *pivots, real *sign, uchar *certain,
     /* NaN is no pivot, and no maximum */
     for (int ix = 0; ix < N; ix += 1)
         excess += t_a[ix] * 0;
-    for (int distance = HALF; distance > 0; distance /= 2)
-        excess += shuffle(excess, get_local_id() + distance);
-    for (int distance = HALF; distance > 0; distance /= 2)
-        largest = max(largest, shuffle(largest, get_local_id() + distance));
+    excess = sum_of_zeros(excess);
+    largest = largest_of_all(largest);
 
     pivots[get_group_id() * N + get_local_id()] = t_diagonal;
     if (get_local_id() == 0) {

@@ -4,8 +4,7 @@
 #ifndef stored
 #define stored real
 #endif
-/* the largest power of two below N: what reductions begin with that may take a number twice */
-#define HALF (N > 16 ? 16 : N > 8 ? 8 : N > 4 ? 4 : N > 2 ? 2 : N > 1 ? 1 : 0)
+#include "reductions.cl"
 
 __kernel void lu(const stored *mat_a, stored *mat_lu, int *order) {
     real t_a[N];
@@ -20,16 +19,7 @@ __kernel void lu(const stored *mat_a, stored *mat_lu, int *order) {
         /* the item with the largest element of column s among those that were no pivot, the lowest of several;
            NaN counts as the largest, so that it spreads */
         real size = step == N ? (isnan(t_a[s]) ? INFINITY : fabs(t_a[s])) : -1;
-        int item = get_local_id();
-        for (int distance = HALF; distance > 0; distance /= 2) {
-            real other_size = shuffle(size, get_local_id() + distance);
-            int other_item = shuffle(item, get_local_id() + distance);
-            if (other_size > size || (other_size == size && other_item < item)) {
-                size = other_size;
-                item = other_item;
-            }
-        }
-        int pivot = shuffle(item, 0);
+        int pivot = item_of_largest(size, true);
         t_order[s] = pivot;
         if (get_local_id() == pivot)
             step = s;

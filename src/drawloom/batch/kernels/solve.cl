@@ -6,8 +6,7 @@
 #ifndef stored
 #define stored real
 #endif
-/* the largest power of two below N, for reductions: of numbers that may be taken twice */
-#define HALF (N > 16 ? 16 : N > 8 ? 8 : N > 4 ? 4 : N > 2 ? 2 : N > 1 ? 1 : 0)
+#include "reductions.cl"
 #ifdef INVERSE
 #define RHS get_local_size()
 #endif
@@ -43,16 +42,7 @@ __kernel void solve(const stored *mat_a, const stored *mat_b, stored *mat_x, uch
         /* the item with the largest element of column s among those that were no pivot, a tournament that item 0
            knows the winner of */
         real size = step == N ? fabs(t_a[s]) : -1;
-        int item = get_local_id();
-        for (int distance = HALF; distance > 0; distance /= 2) {
-            real other_size = shuffle(size, get_local_id() + distance);
-            int other_item = shuffle(item, get_local_id() + distance);
-            if (other_size > size) {
-                size = other_size;
-                item = other_item;
-            }
-        }
-        int pivot = shuffle(item, 0);
+        int pivot = item_of_largest(size, false);
         pivot_item[s] = pivot;
         if (get_local_id() == pivot)
             step = s;
@@ -77,8 +67,7 @@ __kernel void solve(const stored *mat_a, const stored *mat_b, stored *mat_x, uch
     /* NaN is no pivot, and no maximum */
     for (int ix = 0; ix < N; ix += 1)
         excess += t_a[ix] * 0;
-    for (int distance = HALF; distance > 0; distance /= 2)
-        largest = max(largest, shuffle(largest, get_local_id() + distance));
+    largest = largest_of_all(largest);
 
     /* Rows that were solved keep changing, and nothing reads them. */
     for (int s = (int)N - 1; s >= 0; s -= 1) {
@@ -92,8 +81,7 @@ __kernel void solve(const stored *mat_a, const stored *mat_b, stored *mat_x, uch
 
     for (int k = 0; k < RHS; k += 1)
         excess += (real)t_x[k] * 0;
-    for (int distance = HALF; distance > 0; distance /= 2)
-        excess += shuffle(excess, get_local_id() + distance);
+    excess = sum_of_zeros(excess);
     for (int k = 0; k < RHS; k += 1)
         mat_x[get_group_id() * N * RHS + get_local_id() * RHS + k] = t_x[k];
     if (get_local_id() == 0)

@@ -1,0 +1,36 @@
+/* Reductions over the work-items of a group, for kernels with the macros `real` and N, which is get_local_size(). Every
+   item takes a number from the items at the distances HALF, HALF / 2, ... 1; where N is no power of two it takes some
+   numbers twice. */
+#ifndef HALF
+/* the largest power of two below N */
+#define HALF (N > 16 ? 16 : N > 8 ? 8 : N > 4 ? 4 : N > 2 ? 2 : N > 1 ? 1 : 0)
+
+/* The item with the largest size, which has to be more than -1 in one item. NaN is never larger. Of several it is the
+   one that wins a tournament, with `lowest` that of the lowest number. */
+static inline int item_of_largest(real size, bool lowest) {
+    int item = get_local_id();
+    for (int distance = HALF; distance > 0; distance /= 2) {
+        real other_size = shuffle(size, get_local_id() + distance);
+        int other_item = shuffle(item, get_local_id() + distance);
+        if (other_size > size || (lowest && other_size == size && other_item < item)) {
+            size = other_size;
+            item = other_item;
+        }
+    }
+    return shuffle(item, 0);
+}
+
+/* The largest number, in every item. */
+static inline real largest_of_all(real number) {
+    for (int distance = HALF; distance > 0; distance /= 2)
+        number = max(number, shuffle(number, get_local_id() + distance));
+    return number;
+}
+
+/* In every item 0 if all numbers are 0, NaN if one is NaN. */
+static inline real sum_of_zeros(real number) {
+    for (int distance = HALF; distance > 0; distance /= 2)
+        number += shuffle(number, get_local_id() + distance);
+    return number;
+}
+#endif
