@@ -3,6 +3,7 @@
     python -m tools.fuzz_batch --count 5000 --first 0
     python -m tools.fuzz_batch --kernels        # the ready kernels in every order, size, pack and type
     python -m tools.fuzz_batch --count 300 --cuda cpu       # CUDA C++ on a device of the runtime; --kernels, too
+    python -m tools.fuzz_batch --count 10000 --mutated      # damaged kernels: an error with its place, or a kernel
     python -m tools.fuzz_batch --backend avx2   # C with intrinsics; "avx2 model" runs on a model of the instructions
 
 The interpreter of the syntax tree, the interpreter of InfReg-IR, whose text has to parse back, and machine code in
@@ -12,7 +13,9 @@ fails is printed with its seed, and the exit status is 1.
 
 import argparse
 import itertools
+import signal
 import sys
+import traceback
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -34,7 +37,9 @@ from drawloom.batch.ir.parser import parse_kernel
 from drawloom.batch.ir.printer import show_kernel
 from drawloom.batch.ir.verifier import verify
 from drawloom.batch.kernels import READY, parse_ready
+from drawloom.errors import Error
 from tests.batch.cases import flat, make_arguments
+from tests.batch.mutations import damaged_kernel
 from tests.batch.random_kernels import Generator
 
 WIDTHS = (4, 8, 16)
@@ -44,6 +49,8 @@ REALS = {"float": np.float32, "double": np.float64}
 LARGEST_FRCG = 16
 #: Registers that random kernels with packs get: values beyond them are on the stack.
 FEW = 6
+#: A damaged kernel that takes longer to compile is a hang.
+MOST_SECONDS = 120
 
 
 class Runnable(Protocol):
@@ -146,6 +153,30 @@ def check_cuda(seed: int, device: str) -> str:
     return f"{generator.text}\ngroups of {generator.wg_size}, CUDA C++: {fault}" if fault else ""
 
 
+def check_mutated(seed: int) -> tuple[str, bool]:
+    """Return what is wrong with how a damaged kernel is taken, and whether it was refused."""
+    text, wg_size = damaged_kernel(seed)
+    signal.signal(signal.SIGALRM, fail_as_a_hang)
+    signal.alarm(MOST_SECONDS)
+    try:
+        kernels = parse_file(text, wg_size=wg_size, defines={"real": "double"}, file="damaged.cl")
+        for kernel in kernels.values():
+            verify(lower(kernel))
+    except Error as refusal:
+        place = str(refusal).split(":")
+        has_place = place[0] in ("damaged.cl", "reductions.cl") and place[1].isdigit() and place[2].isdigit()
+        return "" if has_place else f"{text}\nan error without its place: {refusal}", True
+    except Exception:
+        return f"{text}\n{traceback.format_exc()}", False
+    finally:
+        signal.alarm(0)
+    return "", False
+
+
+def fail_as_a_hang(*_: Any) -> None:
+    raise TimeoutError(f"no answer within {MOST_SECONDS} seconds")
+
+
 def check_ready_kernels_in_cuda(device: str) -> int:
     for name, size, (real, dtype) in itertools.product(READY, range(4, 33, 4), REALS.items()):
         kernel = parse_ready(name, wg_size=size, real=real)
@@ -219,20 +250,26 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=1000, help="how many kernels (default: 1000)")
     parser.add_argument("--first", type=int, default=0, help="the seed of the first one (default: 0)")
     parser.add_argument("--kernels", action="store_true", help="the ready kernels, not random ones")
+    parser.add_argument("--mutated", action="store_true", help="damaged kernels, which are parsed and lowered")
     parser.add_argument("--cuda", metavar="DEVICE", help="run CUDA C++ on a device, not machine code: cpu, cuda:0")
     parser.add_argument("--backend", choices=BACKENDS, default="llvm", help="what makes machine code (default: llvm)")
     options = parser.parse_args()
     if options.kernels:
         return check_ready_kernels_in_cuda(options.cuda) if options.cuda else check_ready_kernels(options.backend)
     warnings.simplefilter("error")
+    refused = 0
     for seed in range(options.first, options.first + options.count):
         if seed % 100 == 0:
             print(f"seed {seed}", file=sys.stderr, flush=True)
-        fault = check_cuda(seed, options.cuda) if options.cuda else check(seed, options.backend)
+        if options.mutated:
+            fault, is_refused = check_mutated(seed)
+            refused += is_refused
+        else:
+            fault = check_cuda(seed, options.cuda) if options.cuda else check(seed, options.backend)
         if fault:
             print(f"seed {seed}: {fault}")
             return 1
-    print(f"{options.count} kernels agree")
+    print(f"{refused} of {options.count} kernels refused" if options.mutated else f"{options.count} kernels agree")
     return 0
 
 

@@ -53,6 +53,8 @@ from drawloom.batch.ir.ir import MASK, Format, Value
 
 #: Loops with more turns than this run at run time, though their number is known.
 MOST_TURNS: Final = 4096
+#: Statements and turns of counted loops that one kernel is unrolled to; the ready kernels have some thousand.
+MOST_STEPS: Final = 400_000
 
 
 def lower(kernel: Kernel, *, contract: bool = True) -> ir.Kernel:
@@ -91,6 +93,7 @@ class Lowering(ExpressionLowering):
 
     def __init__(self, kernel: Kernel, contract: bool) -> None:
         super().__init__(kernel, contract)
+        self.steps = 0
         self.mask: Value | None = None
         #: Of the loop whose turns are being distributed: statements whose target is one column in every turn, pointers
         #: that are stored through, variables that are assigned, and the run-time part of each pointer's indices.
@@ -109,7 +112,15 @@ class Lowering(ExpressionLowering):
     def reset(self, variable: Variable) -> None:
         self.registers[variable] = self.builder.number_of(variable.type.llvm, self.format_of(variable), 0)
 
+    def count_steps(self, statement: Statement, steps: int) -> None:
+        self.steps += steps
+        if self.steps > MOST_STEPS:
+            raise self.kernel.source.type_error(
+                f"{self.kernel.name} has more than {MOST_STEPS:,} statements after unrolling", statement.position
+            )
+
     def execute(self, statement: Statement) -> None:
+        self.count_steps(statement, 1)
         match statement:
             case Block(_, statements):
                 for child in statements:
@@ -286,6 +297,7 @@ class Lowering(ExpressionLowering):
         # Under a mask, a variable that outlives the loop differs between items.
         counted = self.count_turns(loop) if loop.counts_for_all or outer is None else None
         if counted is not None:
+            self.count_steps(loop, len(counted[1]))
             self.unroll(loop, *counted)
         else:
             self.unroll_while_known(loop)
