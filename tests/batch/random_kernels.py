@@ -18,6 +18,8 @@ from drawloom.batch.types import TYPES
 
 SCALARS = ("float", "double", "int", "uint", "long", "short", "uchar", "ulong")
 INTEGERS = ("int", "uint", "long", "short", "uchar", "ulong")
+#: Turns of the loops around a call: more of them unroll to more than is worth a test.
+MOST_CALLS = 24
 #: Numbers of each pointer that a work-item may read or write.
 REACH = 6
 ARITHMETIC = ("+", "-", "*", "+", "-", "*", "/")
@@ -66,6 +68,7 @@ class Generator:
         self.fields: dict[str, str] = {}
         self.in_function = False
         self.returns = ""
+        self.turns = 1
         self.depth = 0
         self.names = 0
         self.statements_left = self.random.randint(6, 22)
@@ -132,7 +135,7 @@ class Generator:
             if drawn.is_constant:
                 self.constants.add(self.last_name)
         self.statements_left = 0
-        self.depth = 1
+        self.depth = 2
         lines = [f"static inline {result} {name}({', '.join(parameters)}) {{"]
         for _ in range(self.random.randint(0, 3)):
             lines += ["    " + line for line in self.statement()]
@@ -234,7 +237,7 @@ class Generator:
             kinds = [self.assignment, *[self.early_return] * self.in_function]
         if self.pairs:
             kinds += [self.pair_assignment]
-        if self.functions:
+        if self.functions and self.depth < 3:
             kinds += [self.call_statement]
         return self.random.choice(kinds)()
 
@@ -323,7 +326,9 @@ class Generator:
         return [f"{function.result} {name} = {text};"]
 
     def call(self, function: Function, depth: int) -> str:
-        """Return a call, nothing where there is no array for its pointer."""
+        """Return a call, nothing where there is no array for its pointer, or within many turns."""
+        if self.turns > MOST_CALLS:
+            return ""
         outer, self.functions = self.functions, [] if function.writes and not self.orders_calls else self.functions
         arguments = [self.expression(depth - 1) for _ in function.scalars]
         if function.takes_pair:
@@ -369,7 +374,9 @@ class Generator:
         if self.random.random() < 0.3:
             header = f"for (int {name} = {end - 1}; {name} >= {begin}; {name} -= 1)"
         self.loop_variables[name] = end
+        self.turns *= end
         lines = [header + " {", *self.nested(self.random.randint(1, 3)), "}"]
+        self.turns //= end
         del self.loop_variables[name]
         return lines
 

@@ -39,3 +39,7 @@ SIZE: Final = "get_local_size"
 SHUFFLE: Final = "shuffle"
 #: Names of C that are values.
 CONSTANTS: Final = {"INFINITY": float("inf"), "NAN": float("nan")}
+
+
+def is_reserved(name: str) -> bool:
+    return name in BUILTINS or name in IDENTITIES or name in (SHUFFLE, SIZE)

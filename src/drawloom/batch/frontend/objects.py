@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from drawloom.batch.frontend.syntax import Expression, Parameter, Variable
 from drawloom.batch.types import ScalarType
+
+#: Scalars of a struct, and elements of an array with those of its members.
+LARGEST_EXTENT: Final = 4096
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,23 +10,27 @@ from typing import Any, Final
 
 import numpy as np
 
-from drawloom.batch.frontend.expressions import (
-    LARGEST_EXTENT,
-    Target,
-    check_memory,
-    is_reserved,
-    read_type,
-    type_name,
-)
+from drawloom.batch.frontend.builtins import is_reserved
+from drawloom.batch.frontend.calls import Target
 from drawloom.batch.frontend.includes import includes_beside
-from drawloom.batch.frontend.objects import Array, Members, Place, Storage, Struct, Type, count_scalars, memory_scalar
+from drawloom.batch.frontend.objects import (
+    LARGEST_EXTENT,
+    Array,
+    Members,
+    Place,
+    Storage,
+    Struct,
+    Type,
+    count_scalars,
+    memory_scalar,
+)
 from drawloom.batch.frontend.preprocess import preprocess
-from drawloom.batch.frontend.scope import Definition, FileText, Names, ParameterType, Unit
+from drawloom.batch.frontend.scope import Definition, FileText, Names, ParameterType, Unit, read_type
 from drawloom.batch.frontend.source import Position, Source
 from drawloom.batch.frontend.statements import INCREMENTS, BodyParser
 from drawloom.batch.frontend.syntax import Block, Constant, Declare, Kernel, Parameter, Statement
-from drawloom.batch.frontend.tree import read_tree
-from drawloom.batch.types import LONG, ScalarType
+from drawloom.batch.frontend.tree import read_tree, type_name
+from drawloom.batch.types import BOOL, LONG, ScalarType
 
 LARGEST_GROUP: Final = 1024
 KERNEL: Final = "_Noreturn"
@@ -275,6 +279,23 @@ class FileReader:
         storage = body.build(name, Array(type, LARGEST_EXTENT // count_scalars(type)), 0, False, node)
         assert isinstance(storage, Members)
         return storage
+
+
+def check_memory(type: ScalarType | Struct, name: str, file: FileText, node: Any) -> ScalarType:
+    """Return the type of the scalars that a kernel's pointer points to.
+
+    Raises:
+        BatchTypeError: Memory of the type is not a NumPy array of numbers.
+    """
+    scalar = memory_scalar(type)
+    if scalar is None:
+        raise file.type_error(
+            f"{name} points to {type}, whose fields have several types: a NumPy array has one", node,
+            "a struct with fields of one type, or an array for each field",
+        )  # fmt: skip
+    if scalar is BOOL:
+        raise file.type_error(f"{name} points to bool", node, "uchar, or another type with a size")
+    return scalar
 
 
 def parameter_nodes(function: Any) -> list[Any]:

@@ -9,8 +9,8 @@ from drawloom.batch.frontend.objects import Struct
 from drawloom.batch.frontend.preprocess import Preprocessed
 from drawloom.batch.frontend.source import BatchParseError, BatchTypeError, Position, Source
 from drawloom.batch.frontend.syntax import Function
-from drawloom.batch.frontend.tree import place_of
-from drawloom.batch.types import ScalarType
+from drawloom.batch.frontend.tree import place_of, type_name
+from drawloom.batch.types import C_SPELLINGS, ScalarType
 
 #: Calls that one kernel may make, all those of calls included: each is compiled where it stands.
 MOST_CALLS: Final = 10_000
@@ -97,3 +97,21 @@ class Unit:
     variables: int = 0
     functions: dict[tuple[Any, ...], Function] = field(default_factory=dict)
     active: list[str] = field(default_factory=list)
+
+
+def read_type(declared: Any, file: FileText, names: Names) -> ScalarType | Struct:
+    """Return the type that a declaration names."""
+    named = declared.type
+    if type_name(named) == "Struct" and named.decls is None:
+        struct = names.structs.get(named.name)
+        if struct is None:
+            raise file.type_error(f"struct {named.name} is not defined", declared)
+        return struct
+    if type_name(named) != "IdentifierType":
+        raise file.outside_error(named)
+    if len(named.names) == 1 and named.names[0] in names.types:
+        return names.types[named.names[0]]
+    scalar = C_SPELLINGS.get(tuple(sorted(named.names)))
+    if scalar is None:
+        raise file.type_error(f"the type {' '.join(named.names)} is not part of the language", declared)
+    return scalar

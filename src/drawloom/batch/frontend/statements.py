@@ -8,17 +8,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from drawloom.batch.frontend.calls import CallParser, Target
 from drawloom.batch.frontend.constants import constant_value
-from drawloom.batch.frontend.expressions import (
-    LARGEST_EXTENT,
-    ExpressionParser,
-    Target,
-    contains_call,
-    is_list,
-    is_object,
-    type_name,
-)
 from drawloom.batch.frontend.objects import (
+    LARGEST_EXTENT,
     Array,
     Members,
     Place,
@@ -49,14 +42,15 @@ from drawloom.batch.frontend.syntax import (
     Statement,
     Variable,
 )
-from drawloom.batch.frontend.walk import calls_in, expressions_in, expressions_of, statements_in
+from drawloom.batch.frontend.tree import is_list, is_object, type_name
+from drawloom.batch.frontend.walk import calls_in, contains_call, expressions_in, expressions_of, statements_in
 from drawloom.batch.types import BOOL, INT, LONG, ScalarType
 
 INCREMENTS: Final = {"++": "+", "p++": "+", "--": "-", "p--": "-"}
 VALUES: Final = ("BinaryOp", "TernaryOp", "ID", "Constant", "ArrayRef", "StructRef", "UnaryOp", "Cast")
 
 
-class BodyParser(ExpressionParser):
+class BodyParser(CallParser):
     """The body of a kernel or a function.
 
     `moved` are the names that the body assigns to, `results` where a function leaves what it returns; both are the

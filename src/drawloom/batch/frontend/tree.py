@@ -77,3 +77,24 @@ def place_of(node: Any) -> tuple[int, int]:
     if node is None:
         return 1, 1
     return node.coord.line, node.coord.column or 1
+
+
+def type_name(node: Any) -> str:
+    """Return the kind of a node of pycparser's."""
+    return type(node).__name__
+
+
+def is_object(node: Any) -> bool:
+    """Return whether a node names an object, not only a value."""
+    kind = type_name(node)
+    return kind in ("ID", "ArrayRef") or (kind == "UnaryOp" and node.op == "*") or (
+        kind == "StructRef" and (node.type == "->" or is_object(node.name))
+    )
+
+
+def is_list(node: Any) -> bool:
+    return type_name(node) == "InitList"
+
+
+def is_designated(node: Any) -> bool:
+    return type_name(node) == "NamedInitializer"

@@ -85,3 +85,7 @@ def assigned_variables(statement: Statement) -> set[Variable]:
         elif isinstance(part, Declare):
             found.add(part.variable)
     return found
+
+
+def contains_call(expression: Expression) -> bool:
+    return any(isinstance(part, Invoke) for part in expressions_in(expression))
