@@ -8,8 +8,8 @@ from tools.fuzz_batch import check, check_mutated
 pytest.importorskip("pycparser")
 
 
-# The code generator of LLVM 22.1 crashes on the kernel of seed 38, a select of two narrow vectors, one of them gathered.
-@pytest.mark.parametrize("first", [0, 10, 20, 40])
+# For AVX-512, LLVM 22.1 crashes on a kernel of the seeds 20 to 39: select(c, zext(splat of i8), i32), truncated to i8.
+@pytest.mark.parametrize("first", [0, 10, 40, 50])
 def test_random_kernels_agree(first: int) -> None:
     for seed in range(first, first + 10):
         assert check(seed) == ""

@@ -75,6 +75,21 @@ def test_a_kernel_may_return_early() -> None:
     assert run_file(text, np.zeros(4, np.int32)).tolist() == [7, 7, 0, 0]
 
 
+def test_a_kernel_may_return_in_a_loop() -> None:
+    text = """
+    __kernel void k(int *out, int n) {
+        int i = get_local_id();
+        for (int turn = 0; turn < n; turn++) {
+            if (out[i] > 10)
+                return;
+            out[i] += i;
+        }
+        out[i] = -1;
+    }
+    """
+    assert run_file(text, np.array([3, 4, 5, 11], np.int32), n=5).tolist() == [-1, -1, 11, 11]
+
+
 def test_a_call_in_a_masked_item_gives_zero_and_its_arguments_reach_every_item() -> None:
     text = """
     int next(int x) { return shuffle(x, (int)get_local_id() + 1); }

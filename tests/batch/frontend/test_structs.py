@@ -143,6 +143,7 @@ FILE = "struct pair { int a; int b; };\nstruct mixed { int a; float b; };\n"
         ("struct bits { int a : 3; };", "this is no field of struct bits"),
         ("struct two { int a; float a; };", "struct two has two fields a"),
         ("union u { int a; };", "'union' is not part of the language"),
+        ("typedef int t; typedef long t;", "t is the name of two types"),
         ("typedef int *pointer;", "pointer is not the name of a value's type"),
         ("BODY struct pair x; x.c = 1;", "struct pair has no field c\n"),
         ("BODY struct pair x; x = 1;", "this is no struct"),

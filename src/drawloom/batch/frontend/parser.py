@@ -116,7 +116,9 @@ class FileReader:
     def read_typedef(self, node: Any) -> None:
         if type_name(node.type) != "TypeDecl":
             raise self.file.parse_error(f"{node.name} is not the name of a value's type", node, "a scalar or a struct")
-        self.names.types[node.name] = self.type_of(node.type)
+        type = self.type_of(node.type)
+        if self.names.types.setdefault(node.name, type) is not type:
+            raise self.file.type_error(f"{node.name} is the name of two types", node)
 
     def struct(self, node: Any) -> Struct:
         """Return the struct that a node defines."""

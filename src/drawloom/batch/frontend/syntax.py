@@ -30,15 +30,14 @@ A struct is a variable for each of its scalars. `get_local_size()` is a constant
 Comparisons and logical operators have the type `bool`; a `Cast` makes them an `int` where arithmetic needs one.
 
 What a kernel means, beyond C: the work-items of a group run in lockstep, statement by statement; a condition masks the
-items for which it is false. A variable's initial value, zero where none is given,
-reaches masked items too. The step of
-`for (int i = ...; ...; i += ...)` reaches them as well. `shuffle(value, lane)` evaluates `value` in every item,
-masked or not, and gives each item the value of item `lane` modulo the group's size. A load in a
-masked item gives 0 and touches no memory, a call in a masked item gives 0. Arguments reach masked items, as initial
-values do. `return` masks an item for the rest of its function. Operands, arguments and calls are evaluated from left to
-right. Integers wrap, shift counts are taken modulo the width (OpenCL C 6.3.j),
-x / 0 is x and x % 0 is 0, conversions of floating point to integers saturate and take NaN to 0. Of several items that
-store to one place, the highest one wins.
+items for which it is false, and `return` masks an item for the rest of its function. A variable's initial value, zero
+where none is given, reaches masked items too, as do the arguments of calls. The step of `for (int i = ...; ...; i +=
+...)` reaches them as well. `shuffle(value, lane)` evaluates `value` in every item, masked or not, and gives each item
+the value of item `lane` modulo the group's size. A load in a masked item gives 0 and touches no memory, a call in a
+masked item gives 0. Operands, arguments and calls are evaluated from left to right, the value of an assignment before
+the index of its target. Integers wrap, shift counts are taken modulo the width (OpenCL C 6.3.j), x / 0 is x and x % 0
+is 0, conversions of floating point to integers saturate and take NaN to 0. Of several items that store to one place,
+the highest one wins.
 """
 
 from __future__ import annotations
