@@ -197,6 +197,28 @@ def test_a_call_is_the_code_that_stands_in_its_place() -> None:
     assert operations(function.replace("BODY", "eliminate(t, p, s);")) == operations(function.replace("BODY", inline))
 
 
+def test_an_early_return_does_not_keep_a_counted_loop_from_unrolling() -> None:
+    text = """
+    int find(const int *a, int x) { for (int i = 0; i < 4; i++) if (a[i] == x) return i; return -1; }
+    __kernel void k(int *out, const int *data) {
+        int a[4];
+        for (int i = 0; i < 4; i++) a[i] = data[i];
+        out[get_local_id()] = find(a, get_local_id());
+    }
+    """
+    assert run_file(text, np.zeros(4, np.int32), data=np.array([2, 9, 0, 2], np.int32)).tolist() == [2, -1, 0, -1]
+    lowered = lower(parse_file(text, wg_size=4)["k"])
+    assert {value.op for value in lowered.body.values}.isdisjoint({"loop", "lookup", "gather"})
+
+
+def test_hundreds_of_early_returns_are_lowered_or_refused() -> None:
+    text = "__kernel void k(int *out) {\n" + "if (out[0] > 5) return;\n" * 3000 + "out[1] = 1; }"
+    with pytest.raises(Error, match="k is nested too deeply"):
+        lower(parse_file(text, wg_size=4)["k"])
+    few = "__kernel void k(int *out) {" + "if (out[get_local_id()] > 5) return; out[get_local_id()] += 1;" * 40 + "}"
+    assert run_file(few, np.arange(4, dtype=np.int32)).tolist() == [6, 6, 6, 6]
+
+
 def test_a_fault_names_the_line_in_the_function() -> None:
     text = "int at(int *a, int i) {\n  return a[i];\n}\n__kernel void k(int *out) { int a[2]; out[0] = at(a, out[0]); }"
     with pytest.raises(KernelFault, match=r"index 5 is out of range for a\[2\]\n  at <text>:2"):

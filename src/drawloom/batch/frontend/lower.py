@@ -67,10 +67,12 @@ def lower(kernel: Kernel, *, contract: bool = True) -> ir.Kernel:
     Raises:
         BatchTypeError: An index is out of range, or unrolling makes too many instructions.
     """
-    kernel = inline_calls(kernel)
-    lowering = Lowering(kernel, contract)
     try:
+        kernel = inline_calls(kernel)
+        lowering = Lowering(kernel, contract)
         lowering.run()
+    except RecursionError:
+        raise kernel.source.type_error(f"{kernel.name} is nested too deeply", kernel.body.position) from None
     except TooManyValues:
         raise kernel.source.type_error(
             f"{kernel.name} has more than {MOST_VALUES:,} operations after unrolling", kernel.body.position

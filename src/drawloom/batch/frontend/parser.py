@@ -84,8 +84,8 @@ class FileReader:
         self.file = file
         self.names = Names({}, {}, {})
         self.kernels: dict[str, Kernel] = {}
-        #: Kernels and the names known to them; functions that they call may be defined after them.
         self.definitions: list[Definition] = []
+        #: Kernels and the names known to them; functions that they call may be defined after them.
         self.pending: dict[str, tuple[Any, Names]] = {}
 
     def read(self, node: Any) -> None:
