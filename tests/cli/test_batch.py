@@ -55,7 +55,7 @@ def test_a_macro_without_a_value_is_1(tmp_path: Path, drawloom: Command) -> None
 def test_errors_name_their_place(gemm: str, tmp_path: Path, drawloom: Command) -> None:
     done = drawloom("batch", gemm, "--wg-size", "4")
     assert done.exit_code == 1
-    assert f"{gemm}:4:31: " in done.stderr
+    assert f"{gemm}:4:26: unexpected *: 'real' is not a type" in done.stderr
     done = drawloom("batch", str(tmp_path / "missing.cl"), "--wg-size", "4")
     assert done.exit_code == 1
     assert "missing.cl: cannot be read as text" in done.stderr

@@ -88,7 +88,7 @@ def test_a_macro_is_blamed_at_its_use() -> None:
 
 def test_a_missing_macro_is_named_as_an_unknown_type() -> None:
     assert refusal(read_text("gemm")).startswith("k.cl:4:26: unexpected *: 'real' is not a type\n")
-    assert "defines={'real': ...}" in refusal(read_text("gemm"))
+    assert "a macro by defines={'real': ...} or -D real=..." in refusal(read_text("gemm"))
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def read_tree(source: Source, preprocessed: Preprocessed) -> Any:
         if unknown is not None:
             raise source.parse_error(
                 f"{message}: '{unknown.text}' is not a type", unknown.position,
-                f"a type; defines={{'{unknown.text}': ...}} makes it a macro",
+                f"a type, or a macro by defines={{'{unknown.text}': ...}} or -D {unknown.text}=...",
             ) from None  # fmt: skip
     raise source.parse_error(message[:1].lower() + message[1:], preprocessed.position(*where)) from None
 
