@@ -94,6 +94,26 @@ def test_functions_move_their_pointers() -> None:
     assert result.tolist() == [2600, 2600, 2601, 2603]
 
 
+def test_arrays_of_arrays() -> None:
+    text = """
+    int sum(const int *row, int n) { int s = 0; for (int i = 0; i < n; i++) s += row[i]; return s; }
+    __kernel void k(int *out) {
+        int a[2][3] = {{1, 2}, [1] = {[2] = 6, }}, i = get_local_id();
+        __local int shared[2][2];
+        shared[i / 2][i % 2] = i;
+        for (int row = 0; row < 2; row++)
+            for (int column = 0; column < 3; column++) a[row][column] += 10 * i;
+        a[i & 1][i >> 1] += 1000;
+        int *p = a[1];
+        p[-1] += 500;
+        out[i] = sum(a[0], 3) + sum(&a[1][1], 2) + shared[1][i & 1];
+    }
+    """
+    # Of the added thousand only items 0 and 2, whose row is the first, and item 3 see anything.
+    expected = [9 + 50 * i + 500 + (0 if i == 1 else 1000) + 2 + i % 2 for i in range(4)]
+    assert run_file(text, np.zeros(4, np.int32)).tolist() == expected
+
+
 def test_an_index_through_a_pointer_is_checked() -> None:
     with pytest.raises(KernelFault, match=r"index 4 is out of range for a\[4\]"):
         run("int a[4]; int *p = a + 1 + data[3 * get_local_id()]; out[get_local_id()] = *p;", 4)

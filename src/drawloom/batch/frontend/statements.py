@@ -138,10 +138,10 @@ class BodyParser(CallParser):
             return Members(name, fields)
         return self.new_variable(name, type, extent, is_local, self.at(node))
 
-    def point(self, name: str, place: Place | None, node: Any, is_fixed: bool) -> Variable | None:
+    def point(self, name: str, place: Place, node: Any, is_fixed: bool) -> Variable | None:
         """Declare a pointer; returns the variable that holds its index where it has one."""
-        pointed = place.type if place is not None else None
-        assert isinstance(pointed, ScalarType | Struct) and place is not None
+        pointed = place.type
+        assert isinstance(pointed, ScalarType | Struct)
         index = None if is_fixed else self.new_variable(f"{name}'s index", LONG, 0, False, self.at(node))
         pointer = PointerVariable(name, pointed, place.is_constant, index)
         self.declare(name, pointer, node)
