@@ -19,13 +19,14 @@ pytest.importorskip("pycparser")
 GROUPS = 4
 EPSILON = float(np.finfo(np.float64).eps)
 #: A kernel with the macros of one of its forms.
-FORMS = [("solve", "RHS=2"), ("solve", "INVERSE=1"), ("lu", ""), ("det", ""), ("cholesky", ""), ("cholesky", "UPPER=1"),
+FORMS = [("solve", "RHS=2"), ("solve", "RHS=2 EXCHANGE=1"), ("solve", "INVERSE=1"), ("solve", "INVERSE=1 EXCHANGE=1"),
+         ("lu", ""), ("det", ""), ("det", "EXCHANGE=1"), ("cholesky", ""), ("cholesky", "UPPER=1"),
          ("qr", ""), ("qr", "COLUMNS=2"), ("qr", "ONLY_R=1"), ("qr", "RAW=1"), ("eigh", ""), ("eigh", "UPPER=1"),
          ("eigh", "VALUES_ONLY=1"), ("svd", ""), ("svd", "VALUES_ONLY=1")]  # fmt: skip
 
 
 def parse_form(name: str, macros: str, size: int) -> Kernel:
-    defines = {"real": "double", **dict([macros.split("=")] if macros else [])}
+    defines = {"real": "double", **dict(macro.split("=") for macro in macros.split())}
     return parse_file(read_text(name), wg_size=size, defines=defines)[LINEAR_ALGEBRA[name]]
 
 

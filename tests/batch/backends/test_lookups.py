@@ -71,3 +71,11 @@ def test_a_loop_that_a_parameter_counts_needs_no_mask() -> None:
         assert " select " in show_kernel(lower(counted.replace("i < n", other)))
     changed = counted.replace("x = x * 2 + i;", "{ x = x * 2 + i; i += get_local_id(); }")
     assert " select " in show_kernel(lower(changed))
+
+
+def test_only_items_that_an_index_may_name_are_candidates() -> None:
+    bounded = PIVOT.replace("int item = get_local_id();", "int item = get_local_id() > 1 ? get_local_id() : 1;")
+    ops = [chunk.op for chunk in cut_into_chunks(lower(bounded), Layout("interleaved", 8, 8)).block]
+    all_ops = [chunk.op for chunk in cut_into_chunks(lower(PIVOT), Layout("interleaved", 8, 8)).block]
+    # One candidate fewer for each of three columns.
+    assert ops.count("select") <= all_ops.count("select") - 3

@@ -22,6 +22,7 @@ from drawloom.batch.backends.lookups import lookup
 from drawloom.batch.backends.moves import Row, Source, assemble
 from drawloom.batch.ir.ir import DTYPES, MASK, VOID, Block, Format, Kernel, Loop, Value
 from drawloom.batch.ir.operations import CONVERSIONS, OPERATIONS
+from drawloom.batch.ir.ranges import Ranges
 
 
 def cut_into_chunks(kernel: Kernel, layout: Layout) -> ChunkProgram:
@@ -45,6 +46,7 @@ class Chunker:
         read_only = frozenset(p.name for p in kernel.parameters if p.is_pointer and not p.is_written)
         self.program = ChunkProgram(layout.width, read_only)
         self.demand = Demand(kernel)
+        self.ranges = Ranges()
         self.chunks: dict[int, list[Chunk | None]] = {}
         self.versions: dict[str, int] = {}
 

@@ -59,11 +59,13 @@ def select_items(chunker: Chunker, value: Value) -> list[Chunk | None] | None:
     numbers = np.array([in_place(row, wanted) for row in candidates])
     if (numbers < 0)[:, wanted.any(axis=1)].any():
         return None
+    first, last = chunker.ranges.bounds(found.item) or (0, source.format.items - 1)
+    first, last = max(first, 0), min(last, source.format.items - 1)
     chunks = [chunker.chunk(source, number) for number in range(chunker.layout.place(source.format).chunks)]
     keys = [(chunker.chunk(found.item, place), tuple(numbers[:, place].tolist())) if row.any() else None
             for place, row in enumerate(wanted)]  # fmt: skip
-    results = {key: chunks[key[1][0]] for key in keys if key is not None}
-    for item in range(1, source.format.items):
+    results = {key: chunks[key[1][first]] for key in keys if key is not None}
+    for item in range(first + 1, last + 1):
         for key, chosen in results.items():
             number = chunker.constant(found.item.type, np.full(chunker.width, item))
             is_item = chunker.program.shared("icmp eq", MASK, (key[0], number))

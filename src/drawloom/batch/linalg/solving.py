@@ -20,7 +20,7 @@ from drawloom.batch.linalg.roads import (
 )
 
 #: Multiplications of an elimination whose code is small enough with one matrix in each lane.
-LARGEST_INTERLEAVED: Final = 5000
+LARGEST_INTERLEAVED: Final = 9000
 #: The largest matrices that are inverted by a kernel: NumPy is faster from about 24 rows.
 LARGEST_INVERSE: Final = 16
 
@@ -50,7 +50,8 @@ def solve(a: Any, b: Any) -> Any:
     left, right, batch, code = found
     count, size, columns = right.shape
     x, certain = np.empty_like(right), np.empty(count, np.uint8)
-    kernel = ready_kernel("solve", size, code, elimination_order(size, columns), {"RHS": columns})
+    order = elimination_order(size, columns)
+    kernel = ready_kernel("solve", size, code, order, {"RHS": columns, **exchange_macro(order)})
     kernel(count, (left, right), (x, certain), size * size * EPSILON)
     rest = uncertain_items(certain)
     if len(rest):
@@ -83,6 +84,11 @@ def elimination_order(size: int, columns: int) -> str:
     return "interleaved" if size * size * (size + columns) <= LARGEST_INTERLEAVED else "columns"
 
 
+def exchange_macro(order: str) -> dict[str, int]:
+    """Return the macro that has rows exchanged: moving them costs little where every lane has its own matrix."""
+    return {"EXCHANGE": 1} if order == "interleaved" else {}
+
+
 def inv(a: Any) -> Any:
     """Invert matrices, as `numpy.linalg.inv` does.
 
@@ -108,7 +114,8 @@ def inv(a: Any) -> Any:
     matrix = flatten_stack(arrays[0], code)
     count, size, _ = matrix.shape
     x, certain = np.empty_like(matrix), np.empty(count, np.uint8)
-    kernel = ready_kernel("solve", size, code, elimination_order(size, size), {"INVERSE": 1})
+    order = elimination_order(size, size)
+    kernel = ready_kernel("solve", size, code, order, {"INVERSE": 1, **exchange_macro(order)})
     kernel(count, (matrix,), (x, certain), size * size * EPSILON)
     rest = uncertain_items(certain)
     if len(rest):
