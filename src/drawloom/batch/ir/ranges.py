@@ -38,6 +38,12 @@ class Ranges:
         if value.is_constant:
             return int(value.detail.min()), int(value.detail.max())
         found = [self.known[operand.number] for operand in chosen_from(value)]
+        if value.op == "select" and value.operands[0].is_constant:
+            # Of a constant only the lanes count that the mask takes.
+            mask = value.operands[0].detail
+            for place, (operand, taken) in enumerate(zip(value.operands[1:], (mask, ~mask))):
+                if operand.is_constant and taken.any():
+                    found[place] = int(operand.detail[taken].min()), int(operand.detail[taken].max())
         bounds = [pair for pair in found if pair is not None]
         if not found or len(bounds) < len(found):
             return None
