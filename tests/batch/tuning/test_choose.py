@@ -116,6 +116,16 @@ def test_long_blocks_in_program_order_keep_their_values_on_the_stack() -> None:
     assert np.array_equal(memory, expected)
 
 
+def test_interleaved_groups_of_a_kilobyte_and_more_are_asked_for_ahead() -> None:
+    kernel = batch.lower(parse_ready("trsv", wg_size=16))
+    text = NativeKernel(kernel, "interleaved", 4).text
+    # 4 groups of 16 x 16 doubles: 128 lines of 64 bytes, and none of the right-hand sides of 128 bytes.
+    assert text.count("call void @llvm.prefetch") == 128
+    assert "prefetch" not in NativeKernel(kernel, "rows", 4).text
+    assert "prefetch" not in NativeKernel(kernel, "interleaved", 4, packed=frozenset({"mat_a", "vec_b"})).text
+    assert "prefetch" not in NativeKernel(batch.lower(parse_ready("trsv", wg_size=8)), "interleaved", 4).text
+
+
 def test_loads_stay_before_the_stores_that_follow_them() -> None:
     """The kernel reverses rows in place: every load comes before the first store, in any order of instructions."""
     text = """

@@ -19,11 +19,25 @@ from drawloom.batch.ir.printer import INTRINSICS, SATURATING, SUFFIXES, number_t
 #: Bytes of an element below which masked accesses are not used: LLVM 22 makes of a store of one lane of <8 x i8> one of
 #: eight bytes, and x86 has no such instructions before AVX-512BW.
 SMALLEST_MASKED: Final = 4
+#: Bytes of a cache line, and of a group's part of an array from which on it is asked for ahead: CPUs foresee a pack of
+#: smaller ones. Solves of 16 and 32 doubles, 100,000 of them, become 1.7 and 2.8 times as fast, of 8 doubles 0.9 times.
+LINE: Final = 64
+LEAST_AHEAD: Final = 1024
 
 
-def emit_llvm(kernel: Kernel, program: ChunkProgram, pack: int) -> str:
-    """Return a kernel as LLVM IR for vectors of the program's width."""
+def emit_llvm(kernel: Kernel, program: ChunkProgram, pack: int, *, prefetch: bool = False) -> str:
+    """Return a kernel as LLVM IR for vectors of the program's width.
+
+    Args:
+        kernel: The InfReg-IR that the program comes from.
+        program: Its vectors.
+        pack: How many groups a turn runs.
+        prefetch: Ask for the next pack's part of arrays while one runs. A pack that takes a row of every group in turn
+            reads memory in an order that no CPU foresees.
+    """
     emitter = Emitter(kernel, program, pack)
+    if prefetch:
+        emitter.plan_prefetches()
     return emitter.module()
 
 
@@ -41,6 +55,26 @@ class Emitter:
         self.allocas: list[str] = []
         self.label = "pack"
         self.temporaries = 0
+        # The places of the next pack to ask for after each instruction of the outer block, by its number there.
+        self.prefetches: dict[int, list[Place]] = {}
+
+    def plan_prefetches(self) -> None:
+        """Share the cache lines that the next pack reads out among the instructions."""
+        loads = [chunk.detail for chunk in self.program.block if chunk.op in ("load", "broadcast")]
+        lines: dict[Any, Place] = {}
+        for place in sorted(loads, key=lambda place: (place.pointer, place.offset)):
+            size = size_of(place.type)
+            if len(place.terms) == 1 and place.terms[0][0] == ("group",) and place.terms[0][1] * size >= LEAST_AHEAD:
+                for offset in range(place.offset, place.offset + self.width, LINE // size):
+                    lines.setdefault((place.pointer, offset * size // LINE), place._replace(offset=offset, phase=0))
+        step = max(1, len(self.program.block) // max(1, len(lines)))
+        for number, place in enumerate(lines.values()):
+            ahead = place._replace(offset=place.offset + self.pack * place.terms[0][1])
+            self.prefetches.setdefault(number * step, []).append(ahead)
+
+    def prefetch(self, place: Place) -> None:
+        self.declare("llvm.prefetch.p0", "void", "ptr, i32, i32, i32")
+        self.line(f"call void @llvm.prefetch.p0(ptr {self.address(place)}, i32 0, i32 3, i32 1)")
 
     def module(self) -> str:
         parameters = ", ".join(
@@ -48,7 +82,10 @@ class Emitter:
             + ["i64 %first", "i64 %last"]
         )
         self.bases()
-        self.block(self.program.block)
+        for number, chunk in enumerate(self.program.block):
+            self.block([chunk])
+            for place in self.prefetches.get(number, ()):
+                self.prefetch(place)
         body = "\n".join(self.lines)
         allocas = "".join(line + "\n" for line in self.allocas)
         declarations = "\n".join(self.declarations.values())

@@ -57,7 +57,8 @@ class NativeCode:
         use_stack = registers > 0 or len(self.program.block) >= LONG_BLOCK
         if depth_first or use_stack:
             reload_from_memory(self.program, registers or there - there // SPARED, use_stack=use_stack)
-        self.text = emit_llvm(kernel, self.program, pack)
+        prefetch = order == "interleaved" and pack > 1 and not packed
+        self.text = emit_llvm(kernel, self.program, pack, prefetch=prefetch)
 
 
 class LoadedKernel:

@@ -133,10 +133,7 @@ def load_code(variant: Variant) -> bytes:
 
 def compile_variant(variant: Variant, text: str) -> bytes:
     # Imported here: a kernel that is on disk needs neither the parser nor LLVM's IR.
-    from drawloom.batch.backends.chunking import cut_into_chunks
-    from drawloom.batch.backends.layout import Layout as ChunkLayout
-    from drawloom.batch.backends.llvm import emit_llvm
-    from drawloom.batch.backends.native import object_code
+    from drawloom.batch.backends.native import NativeCode, object_code
     from drawloom.batch.frontend.lower import lower
     from drawloom.batch.frontend.parser import parse_file
 
@@ -144,5 +141,4 @@ def compile_variant(variant: Variant, text: str) -> bytes:
     kernels = parse_file(text, wg_size=variant.size, defines=dict(variant.macros), file=file)
     lowered = lower(kernels[KERNELS[variant.name]])
     order, pack = variant.layout
-    program = cut_into_chunks(lowered, ChunkLayout(order, pack, lanes_of(variant.real)))
-    return object_code(emit_llvm(lowered, program, pack))
+    return object_code(NativeCode(lowered, order, pack, lanes_of(variant.real)).text)
