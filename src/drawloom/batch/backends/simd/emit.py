@@ -16,18 +16,18 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from drawloom.batch.backends.chunk_ir import Chunk, ChunkLoop, ChunkProgram, Place, places_in
-from drawloom.batch.backends.simd.by_lane import EXPRESSIONS, FUNCTIONS, saturating_conversion
-from drawloom.batch.backends.simd.isa import C_TYPES, CARRIERS, I32, I64, Carrier, Isa
+from drawloom.batch.backends.by_lane import EXPRESSIONS, FUNCTIONS, saturating_conversion
+from drawloom.batch.backends.c_text import C_TYPES, FunctionText, parameter_text
+from drawloom.batch.backends.chunk_ir import Chunk, ChunkLoop, ChunkProgram, Place
+from drawloom.batch.backends.simd.isa import AVX2_FUNCTIONS, CARRIERS, I32, I64, Carrier, Isa
 from drawloom.batch.backends.simd.masks import carrier_of, masks_of
 from drawloom.batch.backends.simd.shuffles import Pick, arrange, blend
-from drawloom.batch.ir.ir import BITS, DTYPES, MASK, Kernel, Parameter
+from drawloom.batch.ir.ir import BITS, DTYPES, MASK, Kernel
 from drawloom.batch.ir.operations import CONVERSIONS
 
 Bits = NDArray[np.bool_]
 #: What reads narrow integers as unsigned: their carriers are sign-extended.
 UNSIGNED: Final = ("udiv", "urem", "lshr")
-LOADS: Final = ("load", "broadcast", "gather")
 #: The most registers of a table that a run-time index is looked up in without memory.
 LARGEST_PERMUTED: Final = 2
 STREAMED: Final = ("float", "double", "i32", "i64")
@@ -66,7 +66,7 @@ def emit_file(functions: list[Function], isa: Isa) -> str:
     """Return a C file of functions, with all that they need."""
     bodies = "\n".join(function.text for function in functions)
     called = set(re.findall(r"\b(\w+)\(", bodies))
-    helpers = [text for name, text in FUNCTIONS.items() if name in called]
+    helpers = [text for name, text in {**FUNCTIONS, **AVX2_FUNCTIONS}.items() if name in called]
     helpers += [stream_function(isa, type) for type in STREAMED if f"stream_{type}" in called]
     texts = [f"{comment(function, isa)}\n{function.text}" for function in functions]
     return "\n\n".join(["\n".join(INCLUDES), *helpers, *texts]) + "\n"
@@ -98,27 +98,17 @@ def stream_function(isa: Isa, type: str) -> str:
 }}"""
 
 
-class Emitter:
+class Emitter(FunctionText):
     """The lines of a function, and the registers of its chunks by number."""
 
     def __init__(self, kernel: Kernel, program: ChunkProgram, pack: int, isa: Isa, streaming: bool) -> None:
-        self.kernel = kernel
-        self.program = program
-        self.width = program.width
-        self.pack = pack
+        super().__init__(kernel, program, pack)
         self.isa = isa
         self.masks = masks_of(isa)
         # A mask of a whole chunk fills one register, where the width allows.
         self.mask_bytes = min(8, max(4, isa.bytes // self.width))
-        self.lines: list[str] = []
-        self.depth = 2
-        self.temporaries = 0
         self.parts: dict[int, list[str]] = {}
-        self.bases: dict[tuple[str, Any], str] = {}
-        self.hidden: dict[tuple[str, int], str] = {}
-        self.streamed: set[str] = set()
-        if streaming:
-            self.streamed = {p.name for p in kernel.parameters if p.is_pointer} - read_pointers(program.block)
+        self.streamed = self.streamed_pointers(streaming)
 
     def text(self, name: str) -> str:
         self.name_bases()
@@ -135,14 +125,7 @@ class Emitter:
     }}
 {fence}}}"""
 
-    # Lines and names.
-
-    def line(self, text: str) -> None:
-        self.lines.append("    " * self.depth + text)
-
-    def temporary(self, prefix: str = "t") -> str:
-        self.temporaries += 1
-        return f"{prefix}{self.temporaries}"
+    # Names.
 
     def count(self, lane_bytes: int) -> int:
         """Return how many registers a chunk fills."""
@@ -174,44 +157,6 @@ class Emitter:
 
     def of(self, chunk: Chunk) -> list[str]:
         return self.parts[chunk.number]
-
-    # Addresses.
-
-    def name_bases(self) -> None:
-        """Compute every pointer's run-time part once for a pack."""
-        for place in places_in(self.program.block):
-            key = (place.pointer, place.terms)
-            if key in self.bases:
-                continue
-            if not place.terms:
-                self.bases[key] = f"arg_{place.pointer}"
-                continue
-            name = self.bases[key] = self.temporary("base")
-            terms = []
-            for factors, coefficient in place.terms:
-                numbers = [factor if factor == "group" else f"(int64_t)arg_{factor}" for factor in factors]
-                terms.append(" * ".join([f"INT64_C({coefficient})", *numbers]))
-            self.line(f"{self.pointer_type(place.pointer)}const {name} = arg_{place.pointer} + ({' + '.join(terms)});")
-
-    def pointer_type(self, name: str) -> str:
-        parameter = self.kernel.parameter(name)
-        return f"{'' if parameter.is_written else 'const '}{C_TYPES[parameter.type]} *"
-
-    def address(self, place: Place, lane: int = 0) -> str:
-        base = self.bases[place.pointer, place.terms]
-        if place.phase:
-            base = self.hidden_base(base, place)
-        offset = place.offset + lane
-        return base if offset == 0 else f"{base} + {offset}" if offset > 0 else f"{base} - {-offset}"
-
-    def hidden_base(self, base: str, place: Place) -> str:
-        """Return a pointer that equals another one without the compiler's knowing (`reloads.py`)."""
-        key = (base, place.phase)
-        if key not in self.hidden:
-            name = self.hidden[key] = self.temporary("again")
-            self.line(f"{self.pointer_type(place.pointer)}{name} = {base};")
-            self.line(f'__asm__ volatile("" : "+r"({name}));')
-        return self.hidden[key]
 
     # Instructions.
 
@@ -718,13 +663,6 @@ def lanes_by_register(lanes: Bits, each: int) -> Bits:
     return np.pad(lanes, (0, count * each - len(lanes))).reshape(count, each)
 
 
-def parameter_text(parameter: Parameter) -> str:
-    type = C_TYPES[parameter.type]
-    if not parameter.is_pointer:
-        return f"{type} arg_{parameter.name}"
-    return f"{'' if parameter.is_written else 'const '}{type} *restrict arg_{parameter.name}"
-
-
 def memory_name(carrier: Carrier) -> str:
     """Return the type of a carrier's numbers in memory."""
     return {"f32": "float", "f64": "double"}.get(carrier.name, carrier.name)
@@ -741,14 +679,3 @@ def number_text(number: Any, carrier: Carrier) -> str:
     if number == math.trunc(number) and abs(number) < 1e6:
         return f"{number!r}{suffix}"
     return f"{float(number).hex()}{suffix}"
-
-
-def read_pointers(chunks: list[Chunk]) -> set[str]:
-    """Return the pointers that are loaded through."""
-    found: set[str] = set()
-    for chunk in chunks:
-        if chunk.op in LOADS:
-            found.add(chunk.detail.pointer)
-        elif isinstance(chunk.detail, ChunkLoop):
-            found |= read_pointers(chunk.detail.header) | read_pointers(chunk.detail.body)
-    return found

@@ -29,11 +29,6 @@ I64: Final = Carrier("i64", 8, "int64_t", "epi64", "si")
 
 #: Types of chunks but masks. Narrow integers are sign-extended.
 CARRIERS: Final = {"float": F32, "double": F64, "i8": I32, "i16": I32, "i32": I32, "i64": I64}
-#: C's types of what pointers point to and of scalar parameters.
-C_TYPES: Final = {
-    "float": "float", "double": "double", "i1": "bool", "i8": "int8_t", "i16": "int16_t", "i32": "int32_t",
-    "i64": "int64_t",
-}  # fmt: skip
 
 
 class Isa(NamedTuple):
@@ -288,7 +283,7 @@ AVX2: Final = Isa(
     },
     operations={
         **COMMON,
-        # Functions of `by_lane.py`.
+        # Functions of `AVX2_FUNCTIONS`.
         ("mul", "i64"): "mullo_i64({0}, {1})",
         ("ashr", "i64"): "srav_i64({0}, {1})",
         ("select", "f32"): "_mm256_blendv_ps({2}, {1}, _mm256_castsi256_ps({0}))",
@@ -336,5 +331,21 @@ AVX2: Final = Isa(
         ("gather", "i64"): "_mm256_mask_i64gather_epi64(_mm256_setzero_si256(), (const long long *)({0}), {1}, {2}, 8)",
     },
 )
+
+#: AVX2's products and arithmetic shifts of 64 bits.
+AVX2_FUNCTIONS: Final = {
+    "mullo_i64": """static inline __m256i mullo_i64(__m256i a, __m256i b)
+{
+    const __m256i low = _mm256_mul_epu32(a, b);
+    const __m256i left = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), b);
+    const __m256i right = _mm256_mul_epu32(a, _mm256_srli_epi64(b, 32));
+    return _mm256_add_epi64(low, _mm256_slli_epi64(_mm256_add_epi64(left, right), 32));
+}""",
+    "srav_i64": """static inline __m256i srav_i64(__m256i a, __m256i count)
+{
+    const __m256i sign = _mm256_cmpgt_epi64(_mm256_setzero_si256(), a);
+    return _mm256_xor_si256(_mm256_srlv_epi64(_mm256_xor_si256(a, sign), count), sign);
+}""",
+}
 
 ISAS: Final = {isa.name: isa for isa in (AVX512, AVX2)}

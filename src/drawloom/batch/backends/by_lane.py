@@ -76,20 +76,4 @@ def division_functions() -> dict[str, str]:
     return functions
 
 
-#: AVX2's products and arithmetic shifts of 64 bits.
-AVX2_FUNCTIONS: Final = {
-    "mullo_i64": """static inline __m256i mullo_i64(__m256i a, __m256i b)
-{
-    const __m256i low = _mm256_mul_epu32(a, b);
-    const __m256i left = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), b);
-    const __m256i right = _mm256_mul_epu32(a, _mm256_srli_epi64(b, 32));
-    return _mm256_add_epi64(low, _mm256_slli_epi64(_mm256_add_epi64(left, right), 32));
-}""",
-    "srav_i64": """static inline __m256i srav_i64(__m256i a, __m256i count)
-{
-    const __m256i sign = _mm256_cmpgt_epi64(_mm256_setzero_si256(), a);
-    return _mm256_xor_si256(_mm256_srlv_epi64(_mm256_xor_si256(a, sign), count), sign);
-}""",
-}
-
-FUNCTIONS: Final[dict[str, str]] = {**conversion_functions(), **division_functions(), **AVX2_FUNCTIONS}
+FUNCTIONS: Final[dict[str, str]] = {**conversion_functions(), **division_functions()}
