@@ -5,6 +5,7 @@
     python -m tools.fuzz_batch --count 300 --cuda cpu       # CUDA C++ on a device of the runtime; --kernels, too
     python -m tools.fuzz_batch --count 10000 --mutated      # damaged kernels: an error with its place, or a kernel
     python -m tools.fuzz_batch --backend avx2   # C with intrinsics; "avx2 model" runs on a model of the instructions
+    python -m tools.fuzz_batch --backend "ve model"         # SX-Aurora's, packed and not
 
 The interpreter of the syntax tree, the interpreter of InfReg-IR, whose text has to parse back, and machine code in
 every order of lanes, for 1 to 4 groups that share vectors, and for vectors of several widths. The first kernel that
@@ -38,6 +39,7 @@ from drawloom.batch.ir.printer import show_kernel
 from drawloom.batch.ir.verifier import verify
 from drawloom.batch.kernels import READY, parse_ready
 from drawloom.errors import Error
+from tests.batch.backends.ve_model import ModelKernel, load_on_model
 from tests.batch.cases import flat, make_arguments
 from tests.batch.mutations import damaged_kernel
 from tests.batch.random_kernels import Generator
@@ -99,12 +101,24 @@ def compile_as_c(target: str, *options: str) -> Backend:
     return compile
 
 
+def compile_for_ve(kernel: LoweredKernel, cases: list[Case]) -> list[Runnable]:
+    """Return kernels for SX-Aurora on the model of its intrinsics; every second one with packed floats."""
+    made = [
+        ModelKernel(kernel, case.order, case.pack, case.width, packed=(case.pack + number) % 2 == 0,
+                    depth_first=case.depth_first, streaming=case.pack == 2, name=f"case{number}")
+        for number, case in enumerate(cases)
+    ]  # fmt: skip
+    load_on_model(made)
+    return [*made]
+
+
 #: The header with the model of the instructions, in place of the compiler's.
 MODEL = Path(__file__).parents[1] / "tests/batch/backends/model"
 BACKENDS: dict[str, Backend] = {
     "llvm": compile_by_llvm,
     **{name: compile_as_c(name) for name in ISAS},
     **{f"{name} model": compile_as_c(name, "-O0", "-march=x86-64", f"-I{MODEL}") for name in ISAS},
+    "ve model": compile_for_ve,
 }
 
 

@@ -25,14 +25,16 @@ from drawloom.batch.ir.operations import CONVERSIONS, OPERATIONS
 from drawloom.batch.ir.ranges import Ranges
 
 
-def cut_into_chunks(kernel: Kernel, layout: Layout) -> ChunkProgram:
+def cut_into_chunks(kernel: Kernel, layout: Layout, *, moves_runs: bool = True) -> ChunkProgram:
     """Cut a kernel's registers into vectors.
 
     Args:
         kernel: InfReg-IR.
         layout: The order of lanes, the groups that run together, and the lanes of a vector.
+        moves_runs: Load and store neighbouring elements in the order of memory, and move lanes between registers.
+            Otherwise every lane is loaded into place, for machines whose loads have strides.
     """
-    chunker = Chunker(kernel, layout)
+    chunker = Chunker(kernel, layout, moves_runs)
     chunker.run(kernel.body)
     return chunker.program
 
@@ -40,8 +42,9 @@ def cut_into_chunks(kernel: Kernel, layout: Layout) -> ChunkProgram:
 class Chunker:
     """The chunks of every value so far, by the value's number; None where nothing reads a chunk."""
 
-    def __init__(self, kernel: Kernel, layout: Layout) -> None:
+    def __init__(self, kernel: Kernel, layout: Layout, moves_runs: bool) -> None:
         self.layout = layout
+        self.moves_runs = moves_runs
         self.width = layout.width
         read_only = frozenset(p.name for p in kernel.parameters if p.is_pointer and not p.is_written)
         self.program = ChunkProgram(layout.width, read_only)
@@ -174,7 +177,7 @@ class Chunker:
         wanted = self.lanes_of(self.demand.of(value), value.format)
         if not spread.live.any():
             return self.fill([None] * len(wanted), wanted, value.type)
-        if index is None and mask is None and not self.is_simple(spread):
+        if self.moves_runs and index is None and mask is None and not self.is_simple(spread):
             moved = self.load_run(spread, version)
             if moved is not None:
                 return self.fill(moved, wanted, value.type)
@@ -273,7 +276,8 @@ class Chunker:
         spread = spread_access(value.detail, stored.type, value.format, self.layout, everything)
         if not spread.live.any():
             return
-        if index is not None or mask is not None or self.is_simple_store(spread) or not self.store_run(spread, stored):
+        is_movable = self.moves_runs and index is None and mask is None and not self.is_simple_store(spread)
+        if not is_movable or not self.store_run(spread, stored):
             for number in range(self.layout.place(value.format).chunks):
                 self.store_chunk(spread, stored, number, index, mask)
         self.versions[spread.pointer] = self.versions.get(spread.pointer, 0) + 1
