@@ -1,5 +1,6 @@
 """`drawloom batch`: a kernel after each stage."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -83,6 +84,17 @@ def test_c_is_for_the_target(gemm: str, target: str, vector: str, drawloom: Comm
     assert "#pragma omp parallel for" in done.stdout
     assert "stream_pd" in done.stdout
     assert "void batch_gemm(" in done.stdout
+    assert "void batch_gemm_1(" in done.stdout
+
+
+def test_c_for_sx_aurora_states_vector_lengths(gemm: str, drawloom: Command) -> None:
+    options = ("--target", "ve", "--emit", "c", "--streaming")
+    done = drawloom("batch", gemm, "--wg-size", "4", "-D", "real=double", *options)
+    assert done.exit_code == 0, done.output
+    assert "#include <velintrin.h>" in done.stdout
+    assert "#pragma omp parallel for" in done.stdout
+    assert "clang --target=ve-linux " in done.stdout
+    assert re.search(r"_vel_vstnc_vssl\(c\d+, 8, base\d+, 256\);", done.stdout)
     assert "void batch_gemm_1(" in done.stdout
 
 

@@ -15,6 +15,7 @@ from drawloom.batch.backends.native import LoadedKernel, NativeCode, c_types, de
 from drawloom.batch.backends.simd.emit import emit_file
 from drawloom.batch.backends.simd.isa import Isa
 from drawloom.batch.backends.simd.native import SimdKernel, find_isa, load_kernels, vector_width
+from drawloom.batch.backends.ve import kernel as ve
 from drawloom.batch.frontend import syntax
 from drawloom.batch.frontend.includes import included_texts
 from drawloom.batch.frontend.lower import lower
@@ -26,7 +27,7 @@ from drawloom.batch.staging import Operands, Staged, run_staged
 from drawloom.batch.stored import stored
 from drawloom.batch.tuning.choose import Choice, choose_layout
 from drawloom.cpu.vector.machine import vector_bits, vector_registers
-from drawloom.errors import DataError
+from drawloom.errors import DataError, UnsupportedError
 from drawloom.runtime.ranges import run_ranges
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from drawloom.runtime.machine import Device
 
 LARGEST_PACK: Final = 64
+#: The target that C is printed for, and that no machine here runs.
+VE: Final = "ve"
 #: Packs that are worth a thread: some tens of microseconds of work.
 LEAST_PACKS: Final = 256
 
@@ -71,7 +74,7 @@ class Kernel:
 
     def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe
-        self.isa = None if recipe.target is None else find_isa(recipe.target)
+        self.isa = None if recipe.target in (None, VE) else find_isa(recipe.target)
         plan = read_plan(stored(self.make_plan, "plan", repr(recipe)))
         self.signature = plan.signature
         self.order, self.pack, self.depth_first, _ = plan.choice
@@ -98,6 +101,8 @@ class Kernel:
         recipe = self.recipe
         if recipe.pack is not None or recipe.order is not None:
             choice = Choice(recipe.order or "rows", recipe.pack or 1, False, 0.0)
+        elif recipe.target == VE:
+            choice = Choice(*ve.choose_layout(self.lowered), True, 0.0)
         elif self.isa is None:
             choice = choose_layout(self.lowered, self.width(), vector_bits(), vector_registers())
         else:
@@ -108,7 +113,13 @@ class Kernel:
         return default_width(self.lowered) if self.isa is None else vector_width(self.lowered, self.isa)
 
     def native(self, layout: Layout) -> LoadedKernel | SimdKernel:
-        """Return the machine code for a layout, from memory, from disk or compiled."""
+        """Return the machine code for a layout, from memory, from disk or compiled.
+
+        Raises:
+            UnsupportedError: The kernel is for another machine, or this CPU or its C compiler is not enough.
+        """
+        if self.recipe.target == VE:
+            raise UnsupportedError(f"{self.name}: kernels for SX-Aurora do not run here\n  expected a call of show_ve")
         if layout not in self.compiled:
             if self.isa is not None:
                 made = self.make_simd(self.isa, layout)
@@ -144,6 +155,11 @@ class Kernel:
         """Return the kernel as C with an instruction set's intrinsics."""
         packs = sorted({self.pack, 1}, reverse=True)
         return emit_file([self.make_simd(isa, self.layout(pack)).emitted for pack in packs], isa)
+
+    def show_ve(self) -> str:
+        """Return the kernel as C with SX-Aurora's intrinsics."""
+        made = ve.make_kernels(self.lowered, self.order, self.pack, streaming=self.recipe.streaming)
+        return ve.emit_file([kernel.emitted for kernel in made.values()])
 
     def __call__(self, *arguments: Any, groups: int | None = None) -> None:
         """Run the kernel; arrays that it writes to are changed in place.
@@ -265,7 +281,8 @@ def kernel(
         contract: Round a product and the sum that takes it once.
         device: A device of `drawloom.load` that runs the kernel as CUDA C++, a thread for each work-item: "cuda:0", or
             "cpu", which runs the same code without a GPU. Without a device, vectors of this CPU run the kernel.
-        target: "avx512" or "avx2" for C with intrinsics that a C compiler translates, instead of LLVM in process.
+        target: "avx512" or "avx2" for C with intrinsics that a C compiler translates, instead of LLVM in process; "ve"
+            for C for NEC SX-Aurora, which is printed (`show_ve`) and does not run here.
         streaming: With a target, store around the caches what the kernel does not read.
 
     Raises:
@@ -274,7 +291,7 @@ def kernel(
         DataError: The file cannot be read, there is no such kernel, or an option is unknown or not for a device.
         DeviceError: There is no such device.
         UnsupportedError: A group for a device has more than 32 work-items; or, at the first call, this CPU lacks the
-            target's instructions, or there is no C compiler.
+            target's instructions, or there is no C compiler; or the target is "ve".
 
     Example:
         >>> import numpy as np
@@ -293,7 +310,7 @@ def kernel(
     if device is not None and target is not None:
         raise DataError("target is for vectors of the CPU\n  expected none with a device")
     if streaming and target is None:
-        raise DataError("streaming needs a target\n  expected target='avx512' or target='avx2'")
+        raise DataError("streaming needs a target\n  expected target='avx512', target='avx2' or target='ve'")
     text, file = read_source(source)
     macros = tuple(sorted((defines or {}).items()))
     included = included_texts(text, file)

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 STAGES = ("infreg", "llvm", "c", "cuda", "ptx")
 CUDA_STAGES = ("cuda", "ptx")
-TARGETS = ("avx512", "avx2")
+TARGETS = ("avx512", "avx2", "ve")
 STANDARD_STREAM = "-"
 
 
@@ -34,8 +34,8 @@ def command(
     """Compile the kernel in FILE, OpenCL C in the collective register cache idiom.
 
     infreg is InfReg-IR, registers of unbounded width as LLVM IR with metadata; llvm is what runs on this CPU; c is C
-    with a target's intrinsics, for any C compiler; cuda is CUDA C++ for GPUs with a thread for each work-item, and ptx
-    what clang makes of that.
+    with a target's intrinsics, for any C compiler, or for clang if the target is ve, NEC SX-Aurora; cuda is CUDA C++
+    for GPUs with a thread for each work-item, and ptx what clang makes of that.
     """
     from pathlib import Path
 
@@ -44,7 +44,7 @@ def command(
 
     stage = stage or ("llvm" if target is None else "c")
     if stage == "c" and target is None:
-        raise click.UsageError("--emit c needs --target avx512 or --target avx2.")
+        raise click.UsageError("--emit c needs --target avx512, --target avx2 or --target ve.")
     if stage not in ("c", "infreg") and target is not None:
         raise click.UsageError(f"--emit {stage} takes no --target.")
     refuse_to_overwrite(output, [file])
@@ -80,6 +80,8 @@ def compile_to(
     )  # fmt: skip
     if stage == "infreg":
         return show_kernel(compiled.lowered, compiled.pack)
+    if target == "ve":
+        return compiled.show_ve()
     if compiled.isa is not None:
         return compiled.show_c(compiled.isa)
     return compiled.show_llvm()

@@ -83,7 +83,7 @@ def find_isa(target: str) -> Isa:
         DataError: There is none of this name.
     """
     if target not in ISAS:
-        raise DataError(f"target is {target!r}\n  expected {', '.join(ISAS)}")
+        raise DataError(f"target is {target!r}\n  expected {', '.join(ISAS)}, ve")
     return ISAS[target]
 
 

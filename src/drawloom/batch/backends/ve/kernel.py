@@ -15,6 +15,10 @@ from drawloom.batch.backends.ve.instructions import DECLARATIONS, FUNCTIONS, LAN
 from drawloom.batch.ir.ir import BITS, Kernel
 
 INCLUDES: Final = ("#include <stdbool.h>", "#include <stdint.h>", "#include <velintrin.h>")
+#: clang's options. Its scheduler would have more values live than there are registers, and stop.
+CLANG_OPTIONS: Final = (
+    "--target=ve-linux", "-O2", "-ffp-contract=off", "-fno-builtin", "-mllvm", "-enable-misched=0",
+)  # fmt: skip
 #: Packs that are tried by the rule that a register's lanes fill at most two vectors.
 PACKS: Final = (64, 32, 16, 8, 4, 2)
 VECTORS: Final = 2
@@ -139,4 +143,6 @@ def comment(function: Function) -> str:
    the whole batch, aligned to their elements. What is written must not overlap anything else. Several threads may run
    it at once for ranges that do not overlap; with -fopenmp it starts its own.
 
-       clang --target=ve-linux -O2 -ffp-contract=off -fno-builtin -c FILE.c */"""
+       clang {' '.join(CLANG_OPTIONS)} -c FILE.c
+
+   The last option keeps clang's order of instructions, for it cannot spill vector registers. */"""

@@ -284,7 +284,8 @@ class Values(FunctionText):
         lines = []
         for words, name in self.tables.items():
             numbers = ", ".join(f"{word:#x}" for word in np.frombuffer(words, np.uint64))
-            lines += [f"static const uint64_t {name}[{len(words) // 8}] = {{", *textwrap.wrap(numbers, 108, initial_indent=INDENT, subsequent_indent=INDENT), "};"]
+            rows = textwrap.wrap(numbers, 108, initial_indent=INDENT, subsequent_indent=INDENT)
+            lines += [f"static const uint64_t {name}[{len(words) // 8}] = {{", *rows, "};"]
         return lines
 
     # Loops.
