@@ -190,15 +190,8 @@ static inline __vr _vel_vmrg_vsvml(uint64_t s, __vr b, __vm256 m, int n)
     { ve_check(n); __vr r = ve_poison(); EACH r.element[i] = ve_is_set(m, i) ? Y : s; return r; }
 #define HALVES(u, l) ((u) & ~UINT64_C(0xffffffff)) | ((l) & UINT64_C(0xffffffff))
 static inline __vr _vel_vmrgw_vvvMl(__vr a, __vr b, __vm512 m, int n)
-    { ve_check(n); __vr r = ve_poison(); \
+    { ve_check(n); __vr r = ve_poison();
       EACH r.element[i] = HALVES(ve_is_set(m.upper, i) ? Y : X, ve_is_set(m.lower, i) ? Y : X); return r; }
-static inline __vr _vel_vmrgw_vsvMl(uint32_t s, __vr b, __vm512 m, int n)
-{
-    ve_check(n);
-    __vr r = ve_poison();
-    EACH r.element[i] = HALVES(ve_is_set(m.upper, i) ? Y : (uint64_t)s << 32, ve_is_set(m.lower, i) ? Y : (uint64_t)s);
-    return r;
-}
 static inline __vr _vel_vshf_vvvsl(__vr a, __vr b, uint64_t code, int n)
 {
     ve_check(n);

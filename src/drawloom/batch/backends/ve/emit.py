@@ -254,7 +254,7 @@ class Emitter(Memory):
         true = self.constant_registers(chunk.type, number)
         if self.is_packed(chunk.type):
             joined = f"join_masks({masks[0]}, {masks[1]})"
-            self.define(chunk, [f"_vel_vmrgw_vsvMl(0, {true[0]}, {joined}, {self.n})"])
+            self.define(chunk, [f"_vel_vmrgw_vvvMl({self.zero()}, {true[0]}, {joined}, {self.n})"])
             return
         self.define(chunk, [f"_vel_vmrg_vsvml(0, {one}, {m}, {self.n})" for one, m in zip(true, masks)])
 
