@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 MODEL = Path(__file__).parents[1] / "tests/batch/backends/model"
 EXTRA = Path(__file__).parent / "ve_reference.h"
-OPTIONS = ("-O1", "-w", "-fPIC", "-ffp-contract=off", "-fno-builtin", "-include", str(EXTRA), f"-I{MODEL}")
+OPTIONS = ("-O1", "-w", "-fPIC", "-ffp-contract=off", "-fno-builtin", "-include", str(EXTRA))
 #: Programs of the suite that were written by hand, with the functions that they are compared with.
 PROGRAMS = (
     "vel_vmv.cc", "vel_vgt.cc", "vel_vsc.cc", "vel_vst.cc", "vel_vfmk.cc", "vel_vmr.cc", "vel_insert_vm512.cc",
@@ -54,14 +54,23 @@ def find_prototypes(text: str) -> dict[str, Prototype]:
     return found
 
 
-def model_intrinsics() -> set[str]:
+class Report(NamedTuple):
+    """Which intrinsics of the model were compared, and what differs."""
+
+    used: set[str]
+    covered: set[str]
+    by_reference: int
+    faults: list[str]
+
+
+def model_intrinsics(model: Path) -> set[str]:
     """Return the names of the model's intrinsics, without `_vel_`."""
-    command = ["gcc", "-E", f"-I{MODEL}", "-"]
+    command = ["gcc", "-E", f"-I{model}", "-"]
     done = subprocess.run(command, input="#include <velintrin.h>", capture_output=True, text=True, check=True)
     return set(re.findall(r"\b_vel_(\w+)\(", done.stdout))
 
 
-def build(folder: Path, reference: Path, prototypes: list[Prototype]) -> ctypes.CDLL:
+def build(folder: Path, reference: Path, model: Path, prototypes: list[Prototype]) -> ctypes.CDLL:
     """Compile the suite's functions as `ref_NAME`, and its programs on the model as NAME."""
     mains = (reference / "main.cc").read_text()
     merges = re.findall(r"^void vmrg\w+\([^;]*?\)\n\{.*?^\}", mains, re.M | re.S)
@@ -82,15 +91,15 @@ def build(folder: Path, reference: Path, prototypes: list[Prototype]) -> ctypes.
     objects = []
     for source, compiler in (("reference.cc", "g++"), ("programs.c", "gcc")):
         target = folder / (source + ".o")
-        subprocess.run([compiler, *OPTIONS, "-c", folder / source, "-o", target], check=True)
+        subprocess.run([compiler, *OPTIONS, f"-I{model}", "-c", folder / source, "-o", target], check=True)
         objects.append(target)
     subprocess.run(["g++", "-shared", *objects, "-lm", "-o", folder / "both.so"], check=True)
     return ctypes.CDLL(str(folder / "both.so"))
 
 
 def of_clang(text: str) -> str:
-    """Return a program with what it has for clang only."""
-    return text.replace("#ifdef __clang__", "#if 1")
+    """Return a program with what it has for clang only, and as gcc takes it."""
+    return text.replace("#ifdef __clang__", "#if 1").replace("cc##<T>", "cc<T>")
 
 
 def draw(rng: np.random.Generator, name: str, dtype: Any, count: int) -> NDArray[Any]:
@@ -157,20 +166,20 @@ def compare(library: ctypes.CDLL, prototype: Prototype, seed: int) -> str:
     return f"element {place} of {length} is {found[place]}, expected {expected[place]}"
 
 
-def run_program(folder: Path, reference: Path, name: str) -> tuple[set[str], str]:
+def run_program(folder: Path, reference: Path, model: Path, name: str) -> tuple[set[str], str]:
     """Run one of the programs that were written by hand. Return the intrinsics in it and what failed."""
     source = folder / name
     source.write_text(of_clang((reference / "tests" / name).read_text()))
     compiler = "g++" if name.endswith(".cc") else "gcc"
-    options = [compiler, *OPTIONS, f"-I{reference / 'tests'}", "-DTEST", "-DHAVE_REGISTER_TEST"]
+    options = [compiler, *OPTIONS, f"-I{model}", f"-I{reference / 'tests'}", "-DTEST", "-DHAVE_REGISTER_TEST"]
     shown = subprocess.run([*options, "-E", source], capture_output=True, text=True, check=True).stdout
     end = shown.index("ve_reference_end")
     calls = dict(re.findall(r"static inline \w+ _vel_(\w+)\([^)]*\)\s*\{(.*?)\}", shown[:end], re.S))
     runner = folder / "runner.c"
     runner.write_text("""#include <stdio.h>
-static int failed;
-void register_test(char const *name, int (*test)(void)) { if (!test()) { ++failed; puts(name); } }
-int main(void) { return failed != 0; }
+static int failed, passed;
+void register_test(char const *name, int (*test)(void)) { if (test()) ++passed; else { ++failed; puts(name); } }
+int main(void) { if (!passed) puts("no test passed"); return failed || !passed; }
 """)
     subprocess.run([*options, "-c", source, "-o", folder / "program.o"], check=True)
     subprocess.run(["gcc", "-c", runner, "-o", folder / "runner.o"], check=True)
@@ -191,39 +200,49 @@ def called_in(text: str, bodies: dict[str, str]) -> set[str]:
     return found
 
 
+def check_model(reference: Path, trials: int = TRIALS, model: Path = MODEL) -> Report:
+    """Compare a model with a checkout of the suite.
+
+    Args:
+        reference: The checkout.
+        trials: How many random vectors each reference function takes.
+        model: The folder of the model's velintrin.h.
+    """
+    known = find_prototypes((reference / "gen/ref.cc").read_text())
+    known |= find_prototypes((reference / "main.cc").read_text())
+    word = "unsigned long int"
+    known["vshf_vvvsl"] = Prototype("vshf_vvvsl", [
+        (word, True, "pvx"), (word, True, "pvy"), (word, True, "pvz"), (word, False, "sy"), ("int", False, "n"),
+    ])  # fmt: skip
+    used = model_intrinsics(model)
+    prototypes = [known[name] for name in sorted(used & known.keys())]
+    covered = {prototype.name for prototype in prototypes}
+    faults = []
+    with tempfile.TemporaryDirectory(prefix="drawloom-ve-") as made:
+        folder = Path(made)
+        library = build(folder, reference, model, prototypes)
+        for prototype in prototypes:
+            fault = next(filter(None, (compare(library, prototype, seed) for seed in range(trials))), "")
+            faults += [f"{prototype.name}: {fault}"] * bool(fault)
+        for name in PROGRAMS:
+            found, fault = run_program(folder, reference, model, name)
+            covered |= found & used
+            faults += [f"{name}: {fault}"] * bool(fault)
+    return Report(used, covered, len(prototypes), faults)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("reference", type=Path, help="a checkout of sx-aurora-dev/llvm-ve-intrinsic-test")
     parser.add_argument("--trials", type=int, default=TRIALS, help=f"random vectors for each (default: {TRIALS})")
     options = parser.parse_args()
-    reference = options.reference.resolve()
-    known = find_prototypes((reference / "gen/ref.cc").read_text())
-    known |= find_prototypes((reference / "main.cc").read_text())
-    word = ("unsigned long int", True)
-    known["vshf_vvvsl"] = Prototype("vshf_vvvsl", [
-        (*word, "pvx"), (*word, "pvy"), (*word, "pvz"), ("unsigned long int", False, "sy"), ("int", False, "n"),
-    ])  # fmt: skip
-    used = model_intrinsics()
-    prototypes = [known[name] for name in sorted(used & known.keys())]
-    covered, faults = {prototype.name for prototype in prototypes}, 0
-    with tempfile.TemporaryDirectory(prefix="drawloom-ve-") as made:
-        folder = Path(made)
-        library = build(folder, reference, prototypes)
-        for prototype in prototypes:
-            fault = next(filter(None, (compare(library, prototype, seed) for seed in range(options.trials))), "")
-            if fault:
-                print(f"{prototype.name}: {fault}")
-                faults += 1
-        for name in PROGRAMS:
-            found, fault = run_program(folder, reference, name)
-            covered |= found & used
-            if fault:
-                print(f"{name}: {fault}")
-                faults += 1
-    print(f"{len(prototypes)} intrinsics by reference functions, {options.trials} random vectors each")
-    print(f"{len(covered)} of {len(used)} intrinsics of the model are covered, {faults} differ")
-    print("not covered:", ", ".join(sorted(used - covered)))
-    return 1 if faults else 0
+    report = check_model(options.reference.resolve(), options.trials)
+    print(*report.faults, sep="\n", end="\n" if report.faults else "")
+    print(f"{report.by_reference} intrinsics by reference functions, {options.trials} random vectors each")
+    counts = f"{len(report.covered)} of {len(report.used)} intrinsics of the model are covered"
+    print(f"{counts}, {len(report.faults)} differ")
+    print("not covered:", ", ".join(sorted(report.used - report.covered)))
+    return 1 if report.faults else 0
 
 
 if __name__ == "__main__":

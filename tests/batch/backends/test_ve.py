@@ -28,6 +28,7 @@ from drawloom.cuda.clang import ziglang
 from drawloom.errors import UnsupportedError
 from tests.batch.backends.ve_model import MODEL, ModelKernel, load_on_model
 from tests.batch.cases import Arguments, copied, flat, make_arguments, same
+from tools.check_ve_model import check_model
 from tools.fuzz_batch import check
 
 pytest.importorskip("pycparser")
@@ -338,3 +339,30 @@ def test_the_model_stops_where_the_machine_raises_an_exception(statement: str, t
     (tmp_path / "stop.c").write_text(text.format(statement))
     subprocess.run([*find_c_compiler(), f"-I{MODEL}", "stop.c", "-lm", "-o", "stop"], cwd=tmp_path, check=True)
     assert subprocess.run([tmp_path / "stop"]).returncode == -signal.SIGABRT
+
+
+# The model against the suite of the instruction set's vendor, where DRAWLOOM_VE_REFERENCE names a checkout of it.
+
+REFERENCE = os.environ.get("DRAWLOOM_VE_REFERENCE", "")
+needs_reference = pytest.mark.skipif(not REFERENCE, reason="DRAWLOOM_VE_REFERENCE names no checkout of the suite")
+
+
+@needs_reference
+def test_the_model_equals_the_reference() -> None:
+    report = check_model(Path(REFERENCE), 20)
+    assert not report.faults
+    assert len(report.covered) > 140
+
+
+@needs_reference
+@pytest.mark.parametrize(("right", "wrong", "intrinsic"), [
+    ("fma(D(y), D(w), D(x))", "fma(D(x), D(w), D(y))", "vfmadd_vvvvl"),
+    ("(s + (uint32_t)i) % VE_LANES", "((uint32_t)i - s) % VE_LANES", "vel_vmv.cc"),
+    ("63 - i % 64", "i % 64", "vel_vfmk.cc"),
+    ("m.upper = upper", "m.lower = upper", "vel_insert_vm512.cc"),
+])  # fmt: skip
+def test_a_wrong_model_differs_from_the_reference(right: str, wrong: str, intrinsic: str, tmp_path: Path) -> None:
+    text = (MODEL / "velintrin.h").read_text()
+    assert right in text
+    (tmp_path / "velintrin.h").write_text(text.replace(right, wrong))
+    assert any(fault.startswith(intrinsic) for fault in check_model(Path(REFERENCE), 5, tmp_path).faults)

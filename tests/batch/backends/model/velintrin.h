@@ -143,20 +143,20 @@ BINARY(pvfcmp, ve_pair((float)ve_compare(S(x), S(y)), (float)ve_compare(ve_lower
 /* Masks of elements compared with 0. */
 static inline __vm256 ve_mask_poison(void)
     { __vm256 m; memset(&m, 0x5A, sizeof m); return m; }
-#define TEST(NAME, VALUE, EXPR) \
+#define CONDITION(NAME, VALUE, EXPR) \
 static inline __vm256 _vel_##NAME##_mvl(__vr a, int n) \
     { ve_check(n); __vm256 m = ve_mask_poison(); EACH { const uint64_t x = X; ve_set(&m, i, VALUE EXPR); } return m; }
-#define FLOAT_TESTS(NAME, VALUE) \
-    TEST(NAME##eq, VALUE, == 0) TEST(NAME##lt, VALUE, < 0) TEST(NAME##le, VALUE, <= 0) TEST(NAME##gt, VALUE, > 0) \
-    TEST(NAME##ge, VALUE, >= 0) TEST(NAME##nenan, VALUE, != 0) TEST(NAME##nan, VALUE, != VALUE)
-FLOAT_TESTS(vfmkd, D(x))
-FLOAT_TESTS(vfmks, S(x))
-FLOAT_TESTS(pvfmksup, S(x))
-FLOAT_TESTS(pvfmkslo, ve_lower(x))
-#define INTEGER_TESTS(NAME, VALUE) \
-    TEST(NAME##eq, VALUE, == 0) TEST(NAME##ne, VALUE, != 0) TEST(NAME##lt, VALUE, < 0) TEST(NAME##le, VALUE, <= 0) \
-    TEST(NAME##gt, VALUE, > 0) TEST(NAME##ge, VALUE, >= 0)
-INTEGER_TESTS(vfmkl, (int64_t)x)
+#define FLOAT_CONDITIONS(NAME, VALUE) \
+    CONDITION(NAME##eq, VALUE, == 0) CONDITION(NAME##lt, VALUE, < 0) CONDITION(NAME##le, VALUE, <= 0) CONDITION(NAME##gt, VALUE, > 0) \
+    CONDITION(NAME##ge, VALUE, >= 0) CONDITION(NAME##nenan, VALUE, != 0) CONDITION(NAME##nan, VALUE, != VALUE)
+FLOAT_CONDITIONS(vfmkd, D(x))
+FLOAT_CONDITIONS(vfmks, S(x))
+FLOAT_CONDITIONS(pvfmksup, S(x))
+FLOAT_CONDITIONS(pvfmkslo, ve_lower(x))
+#define INTEGER_CONDITIONS(NAME, VALUE) \
+    CONDITION(NAME##eq, VALUE, == 0) CONDITION(NAME##ne, VALUE, != 0) CONDITION(NAME##lt, VALUE, < 0) CONDITION(NAME##le, VALUE, <= 0) \
+    CONDITION(NAME##gt, VALUE, > 0) CONDITION(NAME##ge, VALUE, >= 0)
+INTEGER_CONDITIONS(vfmkl, (int64_t)x)
 static inline __vm256 _vel_vfmklat_ml(int n)
     { ve_check(n); __vm256 m = ve_mask_poison(); EACH ve_set(&m, i, 1); return m; }
 static inline __vm512 _vel_pvfmkat_Ml(int n) { const __vm256 m = _vel_vfmklat_ml(n); __vm512 r = {m, m}; return r; }
@@ -286,9 +286,9 @@ STORES(l, nc, uint32_t, X)
 #undef INTEGERS
 #undef SHIFT
 #undef ORDER
-#undef TEST
-#undef FLOAT_TESTS
-#undef INTEGER_TESTS
+#undef CONDITION
+#undef FLOAT_CONDITIONS
+#undef INTEGER_CONDITIONS
 #undef MASKS
 #undef HALVES
 #undef PACKED
