@@ -33,6 +33,10 @@ TYPES = {
     "double": np.float64, "float": np.float32, "long int": np.int64, "unsigned long int": np.uint64, "int": np.int32,
     "unsigned int": np.uint32,
 }  # fmt: skip
+SCALARS: dict[str, Any] = {
+    "double": ctypes.c_double, "float": ctypes.c_float, "long int": ctypes.c_int64,
+    "unsigned long int": ctypes.c_uint64, "int": ctypes.c_int32, "unsigned int": ctypes.c_uint32,
+}  # fmt: skip
 #: Comparisons, whose results have a meaning by their sign only; the suite's are differences, which must not wrap.
 COMPARES = re.compile(r"cmp")
 #: The suite rounds products; products of numbers with half a significand are exact.
@@ -140,8 +144,7 @@ def compare(library: ctypes.CDLL, prototype: Prototype, seed: int) -> str:
         if parameter == "n":
             operands.append(ctypes.c_int(length))
         elif not is_pointer:
-            number = draw(rng, name, dtype, 1)
-            operands.append(np.ctypeslib.as_ctypes_type(dtype)(number[0].item()))
+            operands.append(SCALARS[type](draw(rng, name, dtype, 1)[0].item()))
         elif parameter == "pvm":
             operands.append(rng.integers(0, 2, count).astype(dtype))
         else:
