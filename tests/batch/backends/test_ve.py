@@ -229,6 +229,14 @@ def test_what_packed_instructions_lack_is_split_in_two() -> None:
     assert "VE_VSHUFFLE_YUZU" in text
 
 
+@pytest.mark.parametrize("real", TYPES)
+def test_the_pack_fills_at_most_two_registers(real: str) -> None:
+    """A matrix of 8 x 8 has 64 lanes; two registers have 512, twice as many if floats are packed."""
+    choice = choose_layout(batch.lower(parse_ready("gemm", wg_size=8, real=real)))
+    assert choice.pack == {"double": 8, "float": 16}[real]
+    assert choose_layout(batch.lower(parse_ready("gemm", wg_size=32, real=real))).pack == 1
+
+
 def test_vectors_wider_than_registers_are_refused() -> None:
     _, ir = lowered("__kernel void k(double *a) { a[get_global_id()] *= 2; }", 4)
     with pytest.raises(UnsupportedError, match="ve: vectors of 512 lanes are not supported\n  expected up to 256"):

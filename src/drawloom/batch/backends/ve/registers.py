@@ -15,6 +15,9 @@ from drawloom.batch.ir.ir import MASK
 #: Registers left over for addresses, constants and moves within one operation, and for clang's order of instructions.
 SPARE_REGISTERS: Final = 24
 SPARE_MASKS: Final = 9
+#: What has masked forms in every carrier; `i8` and `i16` have to be made canonical after each operation.
+FUSED: Final = ("fadd", "fsub", "fmul", "fma", "add", "sub", "mul")
+FUSED_TYPES: Final = ("float", "double", "i32", "i64")
 
 
 class Uses:
@@ -102,11 +105,6 @@ def match_selects(block: list[Chunk], counts: dict[int, int], fused: dict[int, C
         then = chunk.operands[1]
         if then.op in FUSED and then.type in FUSED_TYPES and then.number in own and counts[then.number] == 1:
             fused[chunk.number] = then
-
-
-#: What has masked forms in every carrier; `i8` and `i16` have to be made canonical after each operation.
-FUSED: Final = ("fadd", "fsub", "fmul", "fma", "add", "sub", "mul")
-FUSED_TYPES: Final = ("float", "double", "i32", "i64")
 
 
 class RegisterFile:
