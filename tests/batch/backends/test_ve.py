@@ -37,7 +37,7 @@ if not host().is_x86:
 
 TYPES = {"float": np.float32, "double": np.float64}
 #: Random kernels of few hundred operations, between them of every type and kind of statement.
-SMALL_SEEDS = (103, 105, 110, 116)
+SMALL_SEEDS = (103, 105, 116, 7)
 PACKS = (1, 2, 4)
 
 
@@ -87,7 +87,10 @@ def test_random_kernels_equal_the_oracles() -> None:
 
 
 def test_values_that_leave_their_registers_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With hardly any registers, every value goes through memory between two uses, masks too."""
+    """With hardly any registers, every value goes through memory between two uses, masks too.
+
+    In seed 103 a mask is permuted through a piece of memory that masks which leave meanwhile must not take.
+    """
     surplus = RegisterFile.surplus
 
     def tight(self: RegisterFile, of_masks: bool, more: int, pinned: set[int]) -> Any:
@@ -96,11 +99,6 @@ def test_values_that_leave_their_registers_come_back(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(RegisterFile, "surplus", tight)
     for seed in SMALL_SEEDS[:2]:
         assert check(seed, "ve model") == ""
-
-
-def test_values_stay_in_memory_while_another_one_is_read_through_it() -> None:
-    """A permuted mask goes through a piece of memory, which masks that leave their registers must not take."""
-    assert check(6, "ve model") == ""
 
 
 WALLED = """
