@@ -7,6 +7,7 @@ import pytest
 
 from drawloom import batch
 from drawloom.batch.kernels import READY, read_text
+from drawloom.cpu.vector.machine import host
 from drawloom.errors import DataError, LaunchError, UnsupportedError
 from tests.batch.cases import copied, make_arguments
 
@@ -221,3 +222,46 @@ def test_a_device_takes_strided_arrays(kind: str) -> None:
     a[...] = np.arange(24.0).reshape(6, 4)
     shifted(a, np.arange(8.0)[::2], b, groups=5)
     assert np.array_equal(b, a[1:] + np.arange(8.0)[::2])
+
+
+def aligned(shape: tuple[int, ...], dtype: Any, offset: int = 0) -> Any:
+    """Return zeros that begin `offset` bytes after a multiple of 64."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    raw = np.zeros(size + 128, np.uint8)
+    start = -raw.ctypes.data % 64 + offset
+    return raw[start : start + size].view(dtype).reshape(shape)
+
+
+@pytest.mark.skipif(not host().is_x86, reason="stores around the caches are x86's")
+@pytest.mark.parametrize(("size", "real"), [(8, "double"), (8, "float"), (3, "double"), (4, "float")])
+def test_stores_around_the_caches_change_no_result(size: int, real: str) -> None:
+    dtype = np.float32 if real == "float" else np.float64
+    options: Any = {"wg_size": size, "defines": {"real": real}}
+    text = read_text("gema")
+    always, never = batch.kernel(text, streaming=True, **options), batch.kernel(text, streaming=False, **options)
+    a, b = np.random.default_rng(0).random((2, 1003, size, size)).astype(dtype)
+    for offset in (0, 16, 8):
+        c = aligned(a.shape, dtype, offset)
+        always(a, b, c)
+        assert np.array_equal(c, a + b)
+    assert sum(layout.streaming for layout in always.compiled) == 1
+    never(a, b, aligned(a.shape, dtype))
+    assert not any(layout.streaming for layout in never.compiled)
+    streamed = always.make_native(always.layout(always.pack)._replace(streaming=True)).text
+    assert ("!nontemporal" in streamed) == (size * size * np.dtype(dtype).itemsize % 16 == 0)
+
+
+@pytest.mark.skipif(not host().is_x86, reason="stores around the caches are x86's")
+def test_only_large_outputs_that_are_not_read_are_stored_around_the_caches(monkeypatch: pytest.MonkeyPatch) -> None:
+    gema = batch.kernel(read_text("gema"), wg_size=8, defines={"real": "double"})
+    ldus = batch.kernel(read_text("ldus"), wg_size=8, defines={"real": "double"})
+    a = np.ones((64, 8, 8)) + 8 * np.eye(8)
+    out = aligned(a.shape, np.float64)
+    gema(a, a, out)
+    assert not any(layout.streaming for layout in gema.compiled)
+    monkeypatch.setattr("drawloom.batch.compile.last_cache_bytes", lambda: out.nbytes)
+    gema(a, a, out)
+    assert any(layout.streaming for layout in gema.compiled)
+    assert np.array_equal(out, 2 * a)
+    ldus(out)
+    assert not any(layout.streaming for layout in ldus.compiled)

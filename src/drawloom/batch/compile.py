@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, overload
 
 from drawloom.batch.arguments import Launch, check_launch
 from drawloom.batch.backends.layout import ORDERS
+from drawloom.batch.backends.llvm import STREAMED
 from drawloom.batch.backends.native import LoadedKernel, NativeCode, c_types, default_width, object_code
 from drawloom.batch.backends.simd.emit import emit_file
 from drawloom.batch.backends.simd.isa import Isa
@@ -26,7 +27,7 @@ from drawloom.batch.signature import Signature, signature_of
 from drawloom.batch.staging import Operands, Staged, run_staged
 from drawloom.batch.stored import stored
 from drawloom.batch.tuning.choose import Choice, choose_layout
-from drawloom.cpu.vector.machine import vector_bits, vector_registers
+from drawloom.cpu.vector.machine import host, last_cache_bytes, vector_bits, vector_registers
 from drawloom.errors import DataError, UnsupportedError
 from drawloom.runtime.ranges import run_ranges
 
@@ -53,7 +54,7 @@ class Recipe(NamedTuple):
     pack: int | None
     contract: bool
     target: str | None
-    streaming: bool
+    streaming: bool | None
     #: Names and texts of the files that `text` includes.
     included: tuple[tuple[str, str], ...]
 
@@ -126,25 +127,27 @@ class Kernel:
                 load_kernels([made])
                 self.compiled[layout] = made
             else:
-                asked = "code", repr(self.recipe), layout.order, str(layout.pack), *sorted(layout.packed)
+                asked = repr(layout._replace(packed=frozenset())), *sorted(layout.packed)
+                asked = "code", repr(self.recipe), *asked
                 code = stored(lambda: object_code(self.make_native(layout).text), *asked)
                 types = c_types((p.is_pointer, p.llvm_type) for p in self.signature.parameters)
                 self.compiled[layout] = LoadedKernel(code, self.name, types)
         return self.compiled[layout]
 
     def layout(self, pack: int) -> Layout:
-        return Layout(self.order, pack, frozenset())
+        return Layout(self.order, pack)
 
     def make_native(self, layout: Layout) -> NativeCode:
         return NativeCode(
-            self.lowered, layout.order, layout.pack, depth_first=self.depth_first, packed=layout.packed
-        )
+            self.lowered, layout.order, layout.pack, depth_first=self.depth_first, packed=layout.packed,
+            streaming=layout.streaming,
+        )  # fmt: skip
 
     def make_simd(self, isa: Isa, layout: Layout) -> SimdKernel:
         name = f"batch_{self.name}" if layout.pack == self.pack else f"batch_{self.name}_{layout.pack}"
         return SimdKernel(
             self.lowered, isa, layout.order, layout.pack, depth_first=self.depth_first,
-            streaming=self.recipe.streaming, name=name, packed=layout.packed,
+            streaming=bool(self.recipe.streaming), name=name, packed=layout.packed,
         )  # fmt: skip
 
     def show_llvm(self) -> str:
@@ -158,7 +161,7 @@ class Kernel:
 
     def show_ve(self) -> str:
         """Return the kernel as C with SX-Aurora's intrinsics."""
-        made = ve.make_kernels(self.lowered, self.order, self.pack, streaming=self.recipe.streaming)
+        made = ve.make_kernels(self.lowered, self.order, self.pack, streaming=bool(self.recipe.streaming))
         return ve.emit_file([kernel.emitted for kernel in made.values()])
 
     def __call__(self, *arguments: Any, groups: int | None = None) -> None:
@@ -180,15 +183,29 @@ class Kernel:
         if launch.lanes:
             self.run_packed(operands, launch)
         else:
-            self.run_plain(operands, launch.groups)
+            self.run_plain(operands, launch)
         operands.put_back()
 
-    def run_plain(self, operands: Operands, groups: int) -> None:
-        whole = groups - groups % self.pack
+    def run_plain(self, operands: Operands, launch: Launch) -> None:
+        whole = launch.groups - launch.groups % self.pack
         if whole:
-            self.run_groups(self.layout(self.pack), operands.passed, operands.staged, 0, whole)
-        if whole < groups:
-            self.run_groups(self.layout(1), operands.passed, operands.staged, whole, groups)
+            layout = self.layout(self.pack)._replace(streaming=self.is_streaming(operands, launch))
+            self.run_groups(layout, operands.passed, operands.staged, 0, whole)
+        if whole < launch.groups:
+            self.run_groups(self.layout(1), operands.passed, operands.staged, whole, launch.groups)
+
+    def is_streaming(self, operands: Operands, launch: Launch) -> bool:
+        """Return whether to store around the caches what is not read: it would fill them, or that is asked for."""
+        if self.isa is not None or self.recipe.streaming is False or operands.staged or not host().is_x86:
+            return False
+        written = [
+            value
+            for parameter, value in zip(self.signature.parameters, launch.values)
+            if parameter.is_written and not parameter.is_read
+        ]
+        if not written or any(value.ctypes.data % STREAMED for value in written):
+            return False
+        return bool(self.recipe.streaming) or sum(value.nbytes for value in written) >= last_cache_bytes()
 
     def run_packed(self, operands: Operands, launch: Launch) -> None:
         """Run whole packs. In the last one, arrays that are not packed are copied: it may go beyond their end."""
@@ -215,11 +232,13 @@ class Kernel:
 
 
 class Layout(NamedTuple):
-    """A way to lay groups out: the order of lanes, how many groups run together, and which arrays are packed."""
+    """A way to lay groups out: the order of lanes, how many groups run together, which arrays are packed, and whether
+    stores go around the caches."""
 
     order: str
     pack: int
-    packed: frozenset[str]
+    packed: frozenset[str] = frozenset()
+    streaming: bool = False
 
 
 def read_plan(text: bytes) -> Plan:
@@ -239,7 +258,7 @@ def kernel(
     contract: bool = True,
     device: None = None,
     target: str | None = None,
-    streaming: bool = False,
+    streaming: bool | None = None,
 ) -> Kernel: ...
 @overload
 def kernel(
@@ -253,7 +272,7 @@ def kernel(
     contract: bool = True,
     device: str | Device,
     target: None = None,
-    streaming: bool = False,
+    streaming: bool | None = None,
 ) -> DeviceKernel: ...
 def kernel(
     source: str | os.PathLike[str],
@@ -266,7 +285,7 @@ def kernel(
     contract: bool = True,
     device: str | Device | None = None,
     target: str | None = None,
-    streaming: bool = False,
+    streaming: bool | None = None,
 ) -> Kernel | DeviceKernel:
     """Compile a kernel in the collective register cache idiom, for this CPU or as CUDA C++ for a device.
 
@@ -283,7 +302,8 @@ def kernel(
             "cpu", which runs the same code without a GPU. Without a device, vectors of this CPU run the kernel.
         target: "avx512" or "avx2" for C with intrinsics that a C compiler translates, instead of LLVM in process; "ve"
             for C for NEC SX-Aurora, which is printed (`show_ve`) and does not run here.
-        streaming: With a target, store around the caches what the kernel does not read.
+        streaming: Store around the caches what the kernel does not read. Without a target, calls decide by the size of
+            what they write if it is None.
 
     Raises:
         BatchParseError: The text is not in the language; the error names line and column.
@@ -309,8 +329,8 @@ def kernel(
         raise DataError("order and pack are for vectors of the CPU\n  expected neither with a device")
     if device is not None and target is not None:
         raise DataError("target is for vectors of the CPU\n  expected none with a device")
-    if streaming and target is None:
-        raise DataError("streaming needs a target\n  expected target='avx512', target='avx2' or target='ve'")
+    if streaming is not None and device is not None:
+        raise DataError("streaming is for vectors of the CPU\n  expected none with a device")
     text, file = read_source(source)
     macros = tuple(sorted((defines or {}).items()))
     included = included_texts(text, file)

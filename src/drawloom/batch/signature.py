@@ -17,7 +17,8 @@ from drawloom.errors import LaunchError
 
 #: The run-time part of an address: products of numbers, each with a coefficient.
 Terms = tuple[tuple[tuple[str, ...], int], ...]
-ACCESSES: Final = ("load", "store", "gather", "scatter")
+LOADS: Final = ("load", "gather")
+ACCESSES: Final = (*LOADS, "store", "scatter")
 #: What a pointer's addresses depend on.
 NOTHING, OWN_GROUP, ANYTHING = "nothing", "own group", "anything"
 
@@ -30,6 +31,7 @@ class Parameter(NamedTuple):
         type: Its scalar type by C's name, that of the elements for a pointer.
         is_pointer: Whether it takes an array.
         is_written: Whether the kernel stores through it.
+        is_read: Whether the kernel loads through it.
         reach: "nothing" if every group accesses the same elements; "own group" if group g accesses none but the
             elements g * stride to (g + 1) * stride - 1; "anything" otherwise.
         stride: The elements of a group, 0 unless the reach is the own group.
@@ -39,6 +41,7 @@ class Parameter(NamedTuple):
     type: str
     is_pointer: bool
     is_written: bool
+    is_read: bool
     reach: str = NOTHING
     stride: int = 0
 
@@ -126,11 +129,14 @@ class Signature(NamedTuple):
 def signature_of(source: syntax.Kernel, lowered: Kernel) -> Signature:
     """Return the signature of a kernel, from its syntax tree and its InfReg-IR."""
     reached = reach_of_pointers(lowered)
-    parameters = tuple(
-        Parameter(p.name, p.type.name, p.is_pointer, found.is_written, *reached.get(p.name, (NOTHING, 0)))
-        for p, found in zip(source.parameters, lowered.parameters)
-    )
-    return Signature(source.name, source.wg_size, parameters, known_spans(lowered), lowered.most_groups)
+    accesses = [value for block in lowered.blocks() for value in block.values if value.op in LOADS]
+    read = {value.detail.pointer for value in accesses}
+    parameters = []
+    for p, found in zip(source.parameters, lowered.parameters):
+        reach, stride = reached.get(p.name, (NOTHING, 0))
+        is_read = p.name in read
+        parameters.append(Parameter(p.name, p.type.name, p.is_pointer, found.is_written, is_read, reach, stride))
+    return Signature(source.name, source.wg_size, tuple(parameters), known_spans(lowered), lowered.most_groups)
 
 
 def known_spans(kernel: Kernel) -> tuple[Span, ...]:

@@ -76,7 +76,7 @@ def compile_to(
         return on_device.text if stage == "cuda" else on_device.ptx
     compiled = kernel(
         file, wg_size=wg_size, name=name, defines=defines, pack=pack, order=order, contract=contract, target=target,
-        streaming=streaming,
+        streaming=streaming or None,
     )  # fmt: skip
     if stage == "infreg":
         return show_kernel(compiled.lowered, compiled.pack)

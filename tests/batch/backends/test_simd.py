@@ -191,8 +191,8 @@ def test_any_number_of_groups(target: str) -> None:
 def test_options_that_do_not_fit_are_refused() -> None:
     with pytest.raises(DataError, match="target is 'avx3'\n  expected avx512, avx2"):
         batch.kernel(read_text("gemm"), wg_size=4, defines={"real": "float"}, target="avx3")
-    with pytest.raises(DataError, match="streaming needs a target"):
-        batch.kernel(read_text("gemm"), wg_size=4, defines={"real": "float"}, streaming=True)
+    with pytest.raises(DataError, match="streaming is for vectors of the CPU"):
+        batch.kernel(read_text("gemm"), wg_size=4, defines={"real": "float"}, device="cpu", streaming=True)
 
 
 # Permutations.

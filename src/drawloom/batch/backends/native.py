@@ -39,12 +39,13 @@ class NativeCode:
         width: The lanes of a chunk; as many as fill a register otherwise.
         depth_first: Whether instructions stand depth first from the stores.
         packed: Pointers to arrays in the packed layout, with `pack` lanes.
+        streaming: Store around the caches what the kernel does not read, in arrays aligned to 16 bytes.
         registers: Keep values beyond so many registers on the stack; long blocks are kept within the machine's.
     """
 
     def __init__(
         self, kernel: Kernel, order: str, pack: int, width: int = 0, *, depth_first: bool = False,
-        packed: frozenset[str] = frozenset(), registers: int = 0,
+        packed: frozenset[str] = frozenset(), registers: int = 0, streaming: bool = False,
     ) -> None:  # fmt: skip
         self.kernel = kernel
         self.pack = pack
@@ -58,7 +59,7 @@ class NativeCode:
         if depth_first or use_stack:
             reload_from_memory(self.program, registers or there - there // SPARED, use_stack=use_stack)
         prefetch = order == "interleaved" and pack > 1 and not packed
-        self.text = emit_llvm(kernel, self.program, pack, prefetch=prefetch)
+        self.text = emit_llvm(kernel, self.program, pack, prefetch=prefetch, streaming=streaming)
 
 
 class LoadedKernel:

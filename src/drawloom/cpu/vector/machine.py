@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
 
 from drawloom.cpu.engine import FULL, LARGE, Host, Loaded, host
@@ -10,6 +11,9 @@ from drawloom.cpu.engine import FULL, LARGE, Host, Loaded, host
 REGISTERS: Final = (("avx512f", 512), ("avx", 256))
 #: What every x86-64 and 64-bit ARM has.
 LEAST_BITS: Final = 128
+LAST_CACHE: Final = Path("/sys/devices/system/cpu/cpu0/cache/index3/size")
+UNITS: Final = {"K": 1 << 10, "M": 1 << 20}
+USUAL_CACHE: Final = 32 << 20
 
 
 def vector_bits() -> int:
@@ -23,4 +27,14 @@ def vector_registers() -> int:
     return 32 if "avx512f" in host().features or not host().is_x86 else 16
 
 
-__all__ = ["FULL", "LARGE", "Host", "Loaded", "host", "vector_bits", "vector_registers"]
+def last_cache_bytes() -> int:
+    """Return the size of the last cache, as Linux says it; 32 MiB where it does not."""
+    try:
+        text = LAST_CACHE.read_text(encoding="ascii").strip()
+    except OSError:
+        return USUAL_CACHE
+    number, unit = (text[:-1], text[-1]) if text[-1:] in UNITS else (text, "")
+    return int(number) * UNITS.get(unit, 1) if number.isdigit() else USUAL_CACHE
+
+
+__all__ = ["FULL", "LARGE", "Host", "Loaded", "host", "last_cache_bytes", "vector_bits", "vector_registers"]
