@@ -230,3 +230,26 @@ def test_compiled_kernels_are_kept_on_disk(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setattr(compiled, "_kernels", {})
     with pytest.raises(TypeError):
         linalg.cholesky(a)
+
+
+class Tensor:
+    """What another library's array shows of itself; NumPy makes nothing of it."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+
+@pytest.mark.parametrize("count", [3, COUNT])
+def test_arrays_of_other_libraries_are_taken_by_dlpack(count: int) -> None:
+    a, b = make_definite(count, 3, np.float64), np.ones(3)
+    assert np.array_equal(linalg.solve(Tensor(a), Tensor(b)), linalg.solve(a, b))
+    assert np.array_equal(linalg.cholesky(Tensor(a), upper=True), linalg.cholesky(a, upper=True))
+    assert np.array_equal(linalg.matmul(Tensor(a), a), linalg.matmul(a, a))
+    assert np.array_equal(linalg.svdvals(Tensor(a)), linalg.svdvals(a))
+    assert linalg.solve.__doc__.startswith("Solve a x = b")

@@ -11,6 +11,7 @@ from drawloom.batch.linalg.compiled import ready_kernel
 from drawloom.batch.linalg.roads import (
     EPSILON,
     Array,
+    accept_dlpack,
     flatten_stack,
     is_square_stack,
     take_arrays,
@@ -24,6 +25,7 @@ LEAST_PRODUCT: Final = 1e-300
 LARGEST_PRODUCT: Final = 1e300
 
 
+@accept_dlpack
 def det(a: Any) -> Any:
     """Return determinants, as `numpy.linalg.det` does.
 
@@ -58,6 +60,7 @@ def det(a: Any) -> Any:
     return result.reshape(np.shape(a)[:-2])
 
 
+@accept_dlpack
 def slogdet(a: Any) -> Any:
     """Return the signs of determinants and the logarithms of their sizes, as `numpy.linalg.slogdet` does.
 

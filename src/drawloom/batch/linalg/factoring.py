@@ -12,6 +12,7 @@ from drawloom.batch.linalg.roads import (
     EPSILON,
     NUMPY,
     Array,
+    accept_dlpack,
     flatten_stack,
     is_square_stack,
     is_stack,
@@ -24,6 +25,7 @@ from drawloom.batch.linalg.roads import (
 LARGEST_INTERLEAVED: Final = 16
 
 
+@accept_dlpack
 def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     """Factorise symmetric positive definite matrices, as `numpy.linalg.cholesky` does.
 
@@ -66,6 +68,7 @@ MOST_SQUARES: Final = 1e280
 QR_MODES: Final = {"reduced": "WITH_Q", "complete": "WITH_Q", "r": "ONLY_R", "raw": "RAW"}
 
 
+@accept_dlpack
 def qr(a: Any, mode: str = "reduced") -> Any:
     """Factorise matrices into orthogonal and upper triangular ones, as `numpy.linalg.qr` does.
 

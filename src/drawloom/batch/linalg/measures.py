@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from drawloom.batch.linalg.products import matmul
-from drawloom.batch.linalg.roads import Array, take_arrays
+from drawloom.batch.linalg.roads import Array, accept_dlpack, take_arrays
 from drawloom.batch.linalg.spectra import svd, svdvals, takes_svd
 
 NO_VALUE: Final[Any] = np._NoValue
@@ -26,6 +26,7 @@ def take_stack(x: Any) -> Array | None:
     return arrays[0] if arrays is not None and takes_svd(arrays[0], False) else None
 
 
+@accept_dlpack
 def cond(x: Any, p: Any = None) -> Any:
     """Return condition numbers, as `numpy.linalg.cond` does.
 
@@ -57,6 +58,7 @@ def cond(x: Any, p: Any = None) -> Any:
     return result
 
 
+@accept_dlpack
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """Return norms of vectors or matrices, as `numpy.linalg.norm` does.
 
@@ -81,6 +83,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     return result[..., None, None] if keepdims else result
 
 
+@accept_dlpack
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     """Return norms of matrices, as `numpy.linalg.matrix_norm` does.
 
@@ -94,6 +97,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     return norm(x, ord, (-2, -1), keepdims)
 
 
+@accept_dlpack
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = NO_VALUE) -> Any:
     """Return pseudo-inverses, as `numpy.linalg.pinv` does.
 

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from drawloom.batch.linalg.compiled import ready_kernel
-from drawloom.batch.linalg.roads import Array, flatten_stack, is_square_stack, take_arrays
+from drawloom.batch.linalg.roads import Array, accept_dlpack, flatten_stack, is_square_stack, take_arrays
 from drawloom.batch.linalg.solving import inv
 
 
+@accept_dlpack
 def matmul(x1: Any, x2: Any, /) -> Any:
     """Multiply matrices, as `numpy.linalg.matmul` does.
 
@@ -47,6 +48,7 @@ def takes_matmul(left: Array, right: Array) -> bool:
     return left.dtype == right.dtype and left.dtype.kind == "f" and left.shape == right.shape and is_square_stack(left)
 
 
+@accept_dlpack
 def matrix_power(a: Any, n: int) -> Any:
     """Return integer powers of matrices, as `numpy.linalg.matrix_power` does.
 

@@ -7,12 +7,17 @@ is every matrix of which a kernel is not certain: NumPy then decides whether it 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import wraps
 from importlib.util import find_spec
-from typing import Any, Final
+from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from drawloom.batch.arguments import DLPACK_HOST
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 Array = NDArray[Any]
 
 #: Smaller stacks go to NumPy. A kernel takes 0.1 to 6 s to compile, once on each machine; a stack of this length takes
@@ -25,6 +30,27 @@ MOST_COPIED_BYTES: Final = 1 << 28
 #: NumPy's functions without their types, which know options as literals only.
 NUMPY: Final[Any] = np.linalg
 EPSILON: Final = float(np.finfo(np.float64).eps)
+
+
+def accept_dlpack(function: Function) -> Function:
+    """Have a function take arrays of other libraries in this machine's memory, which it reads in place (DLPack).
+
+    Arrays that override NumPy's functions stay what they are: NumPy hands them the call.
+    """
+
+    @wraps(function)
+    def call(*arguments: Any, **options: Any) -> Any:
+        return function(*map(borrow, arguments), **options)
+
+    return cast(Function, call)
+
+
+def borrow(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic) or hasattr(value, "__array_function__"):
+        return value
+    if not hasattr(value, "__dlpack__") or value.__dlpack_device__()[0] not in DLPACK_HOST:
+        return value
+    return np.from_dlpack(value)
 
 
 def take_arrays(*values: Any) -> list[Array] | None:

@@ -11,6 +11,7 @@ from drawloom.batch.linalg.roads import (
     EPSILON,
     MOST_COPIED_BYTES,
     Array,
+    accept_dlpack,
     copied_bytes,
     flatten_stack,
     is_square_stack,
@@ -25,6 +26,7 @@ LARGEST_INTERLEAVED: Final = 9000
 LARGEST_INVERSE: Final = 16
 
 
+@accept_dlpack
 def solve(a: Any, b: Any) -> Any:
     """Solve a x = b, as `numpy.linalg.solve` does.
 
@@ -89,6 +91,7 @@ def exchange_macro(order: str) -> dict[str, int]:
     return {"EXCHANGE": 1} if order == "interleaved" else {}
 
 
+@accept_dlpack
 def inv(a: Any) -> Any:
     """Invert matrices, as `numpy.linalg.inv` does.
 

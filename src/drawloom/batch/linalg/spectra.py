@@ -13,6 +13,7 @@ from drawloom.batch.linalg.roads import (
     EPSILON,
     NUMPY,
     Array,
+    accept_dlpack,
     flatten_stack,
     is_square_stack,
     is_stack,
@@ -34,6 +35,7 @@ def qr_steps(size: int) -> int:
     return 2 * size + 4 + size // 4 if size > 1 else 0
 
 
+@accept_dlpack
 def eigh(a: Any, UPLO: str = "L") -> Any:
     """Return eigenvalues and eigenvectors of symmetric matrices, as `numpy.linalg.eigh` does.
 
@@ -66,6 +68,7 @@ def eigh(a: Any, UPLO: str = "L") -> Any:
     return EighResult(values.reshape(shape[:-1]), vectors.reshape(shape))
 
 
+@accept_dlpack
 def eigvalsh(a: Any, UPLO: str = "L") -> Any:
     """Return eigenvalues of symmetric matrices, as `numpy.linalg.eigvalsh` does.
 
@@ -118,6 +121,7 @@ def run_eigh(matrix: Array, code: str, triangle: str, results: tuple[Array, ...]
     return uncertain_items(certain)
 
 
+@accept_dlpack
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """Return singular values and vectors, as `numpy.linalg.svd` does.
 
