@@ -1,6 +1,6 @@
 """Batched small kernels against plain C with a compile-time size (`gcc -O3 -march=native -fopenmp`).
 
-    python benchmarks/batch.py                          # the seven kernels, 100,000 items, sizes 4 to 32
+    python benchmarks/batch.py                          # the ready kernels, 100,000 items, sizes 4 to 32
     python benchmarks/batch.py --sizes 8 16 --kernels ldus --items 1000000
     python benchmarks/batch.py --features avx2 --threads 1
 
@@ -49,7 +49,7 @@ ARCHITECTURES = {"host": "native", "avx512": "x86-64-v4", "avx2": "x86-64-v3", "
 REPEAT, WARM_UP = 10, 2
 CHECKED = 512
 #: Kernels that change what they read: their arrays are restored before each run, outside of the time.
-IN_PLACE = ("trsv", "ldus", "frcg")
+IN_PLACE = ("trsv", "trsm", "ldus", "frcg")
 
 
 def compile_plain(folder: Path, size: int, real: str, features: str, over_items: bool) -> ctypes.CDLL:
@@ -108,13 +108,11 @@ def copy_bandwidth() -> float:
 
 
 def moved_bytes(kernel: Any, arguments: dict[str, Any]) -> int:
-    written = {parameter.name for parameter in kernel.lowered.parameters if parameter.is_written}
-    total = 0
-    for name, value in arguments.items():
-        if isinstance(value, np.ndarray):
-            reads_too = name in ("mat_a", "vec_b", "x", "y") and name in written
-            total += value.nbytes * (2 if reads_too else 1)
-    return total
+    return sum(
+        arguments[parameter.name].nbytes * (parameter.is_read + parameter.is_written)
+        for parameter in kernel.signature.parameters
+        if parameter.is_pointer
+    )
 
 
 def measure(

@@ -1,4 +1,4 @@
-/* The seven kernels of benchmarks/batch.py in plain C: the size N and the type REAL are compile-time constants, matrices
+/* The kernels of benchmarks/batch.py in plain C: the size N and the type REAL are compile-time constants, matrices
    are row-major, pointers do not alias, and OpenMP spreads the batch over the cores. With OVER_ITEMS defined, the compiler
    is asked to put items side by side in vectors. */
 #include <math.h>
@@ -37,6 +37,21 @@ void gemm(long count, const real *restrict a, const real *restrict b, real *rest
                     row[j] += p[i * N + s] * q[s * N + j];
             for (int j = 0; j < N; j++)
                 r[i * N + j] = row[j];
+        }
+    }
+}
+
+void trsm(long count, const real *restrict a, real *restrict b) {
+    SPREAD
+    for (long g = 0; g < count; g++) {
+        const real *restrict m = a + g * N * N;
+        real *restrict x = b + g * N * N;
+        for (int i = 0; i < N; i++) {
+            for (int s = 0; s < i; s++)
+                for (int k = 0; k < N; k++)
+                    x[i * N + k] -= m[i * N + s] * x[s * N + k];
+            for (int k = 0; k < N; k++)
+                x[i * N + k] /= m[i * N + i];
         }
     }
 }

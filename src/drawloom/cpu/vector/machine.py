@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -27,6 +28,7 @@ def vector_registers() -> int:
     return 32 if "avx512f" in host().features or not host().is_x86 else 16
 
 
+@cache
 def last_cache_bytes() -> int:
     """Return the size of the last cache, as Linux says it; 32 MiB where it does not."""
     try:
