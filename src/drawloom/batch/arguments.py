@@ -120,6 +120,8 @@ def as_number(signature: Signature, parameter: Parameter, value: Any) -> Any:
 
 def overlaps_itself(array: Array) -> bool:
     """Return whether two elements of an array may lie in one place: a dimension does not step over the lesser ones."""
+    if array.flags.c_contiguous:
+        return False
     reached = array.itemsize
     for stride, length in sorted((abs(s), n) for s, n in zip(array.strides, array.shape) if n > 1):
         if stride < reached:

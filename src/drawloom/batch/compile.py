@@ -179,7 +179,7 @@ class Kernel:
         launch = check_launch(self.signature, arguments, groups)
         if not launch.groups:
             return
-        operands = Operands(self.signature, launch.values, launch.groups)
+        operands = Operands(self.signature, launch.values, launch.groups, is_padded=launch.lanes > 0)
         if launch.lanes:
             self.run_packed(operands, launch)
         else:
@@ -196,16 +196,13 @@ class Kernel:
 
     def is_streaming(self, operands: Operands, launch: Launch) -> bool:
         """Return whether to store around the caches what is not read: it would fill them, or that is asked for."""
-        if self.isa is not None or self.recipe.streaming is False or operands.staged or not host().is_x86:
+        if self.isa is not None or self.recipe.streaming is False or operands.staged:
             return False
-        written = [
-            value
-            for parameter, value in zip(self.signature.parameters, launch.values)
-            if parameter.is_written and not parameter.is_read
-        ]
-        if not written or any(value.ctypes.data % STREAMED for value in written):
+        only_written = [number for number, p in enumerate(self.signature.parameters) if p.is_written and not p.is_read]
+        size = sum(launch.values[number].nbytes for number in only_written)
+        if size < last_cache_bytes() and not (self.recipe.streaming and size):
             return False
-        return bool(self.recipe.streaming) or sum(value.nbytes for value in written) >= last_cache_bytes()
+        return host().is_x86 and all(operands.passed[number] % STREAMED == 0 for number in only_written)
 
     def run_packed(self, operands: Operands, launch: Launch) -> None:
         """Run whole packs. In the last one, arrays that are not packed are copied: it may go beyond their end."""

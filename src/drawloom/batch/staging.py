@@ -33,9 +33,10 @@ class Staged(NamedTuple):
 
 
 class Operands:
-    """The arguments of a launch as machine code takes them: `passed` has addresses and numbers."""
+    """The arguments of a launch as machine code takes them: `passed` has addresses and numbers. `staged` are the arrays
+    whose items are copied, `split` those that may be, as the last pack of padded launches is."""
 
-    def __init__(self, signature: Signature, values: list[Any], groups: int) -> None:
+    def __init__(self, signature: Signature, values: list[Any], groups: int, is_padded: bool) -> None:
         self.passed: list[Any] = []
         self.staged: list[Staged] = []
         self.split: list[Staged] = []
@@ -47,10 +48,11 @@ class Operands:
             if isinstance(value, Packed):
                 self.passed.append(value.data.ctypes.data)
                 continue
-            is_split = is_split_by_group(parameter, value, groups)
+            contiguous = is_contiguous(value)
+            is_split = (is_padded or not contiguous) and is_split_by_group(parameter, value, groups)
             if is_split:
                 self.split.append(Staged(number, value, parameter.is_written))
-            if is_contiguous(value):
+            if contiguous:
                 self.passed.append(value.ctypes.data)
             elif is_split:
                 self.passed.append(0)
