@@ -103,7 +103,7 @@ def make_problem(name: str, size: int, items: int, dtype: Any) -> Problem:
 
         return Problem("cholesky", {}, [definite, out, certain], [float(np.finfo(dtype).eps)], squares)
     assert name == "inverse"
-    return Problem("solve", {"INVERSE": "1"}, [a, out, certain], [float(np.finfo(dtype).eps)],
+    return Problem("solve", {"INVERSE": "1", "EXCHANGE": "1"}, [a, out, certain], [float(np.finfo(dtype).eps)],
                    lambda r: close(r[1][:64] @ a[:64], np.broadcast_to(np.eye(size), (64, size, size))))  # fmt: skip
 
 

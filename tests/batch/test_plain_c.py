@@ -36,7 +36,7 @@ static ulong group;
 """
 UNINITIALISED = re.compile(r"^( *(?!return )(?:__local )?\w+ \w+(\[\d+\])?);$", re.MULTILINE)
 HEADER = re.compile(r"void drawn\((.*)\) {$", re.MULTILINE)
-SEEDS = 40
+SEEDS = 20
 
 
 class IntegerGenerator(Generator):
