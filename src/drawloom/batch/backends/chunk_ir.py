@@ -3,6 +3,7 @@
     program ::= block
     block   ::= chunk*
     chunk   ::= operation chunk*                    -- lane by lane, as in InfReg-IR
+              | fptosi in range chunk | fptoui in range chunk       -- of numbers that the result's type has
               | constant numbers | splat chunk of `group` plus numbers | argument NAME
               | shuffle lanes chunk [chunk]         -- lane l is lane lanes[l] of the operands side by side
               | load place [mask] | broadcast place | gather place index [mask]
@@ -11,17 +12,21 @@
               | loop carried* header condition body next*
 
 A chunk has `width` lanes of one type. A `Place` is an address that all lanes share: a pointer, products of run-time
-numbers with coefficients, and an offset in elements; the index of a gather adds to it lane by lane.
+numbers with coefficients, and an offset in elements; the index of a gather adds to it lane by lane. Lanes may be wider
+than the elements of the place that they are loaded from or stored to: those are sign-extended, and truncated.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from drawloom.batch.ir.ir import DTYPES
 from drawloom.batch.ir.operations import CONVERSIONS, OPERATIONS
+
+#: What the name of a conversion ends in that does not saturate.
+IN_RANGE: Final = " in range"
 
 
 class Place(NamedTuple):
@@ -143,13 +148,17 @@ def is_uniform(chunk: Chunk, lanes: list[int]) -> bool:
             numbers = np.frombuffer(current.detail, DTYPES[current.type])
             if (numbers[lanes] != numbers[lanes[0]]).any():
                 return False
-        elif current.op not in OPERATIONS and current.op not in CONVERSIONS and current.op != "argument":
+        elif not is_lanewise(current.op) and current.op != "argument":
             return False
         for operand in current.operands:
             if operand.number not in seen:
                 seen.add(operand.number)
                 pending.append(operand)
     return True
+
+
+def is_lanewise(op: str) -> bool:
+    return op in OPERATIONS or op.removesuffix(IN_RANGE) in CONVERSIONS
 
 
 def places_in(chunks: list[Chunk]) -> list[Place]:

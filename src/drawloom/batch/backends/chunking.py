@@ -157,9 +157,7 @@ class Chunker:
         for start in range(0, len(origins), width):
             row = origins[start : start + width].tolist()
             if type not in ("float", "double"):
-                # An integer that nothing reads must still be a number: a vector divides all of its lanes.
-                filler = next((place for place in row if place >= 0), -1)
-                row = [filler if place < 0 else place for place in row]
+                row = fill_integers(row, 16 // lane_bytes(type))
             rows.append([None if place < 0 else Source(place // width, place % width) for place in row])
         if isinstance(chunks, list):
             chunks = {number: chunk for number, chunk in enumerate(chunks) if chunk is not None}
@@ -357,6 +355,29 @@ class Chunker:
     def new_carried(self, type: str) -> Chunk:
         self.program.number += 1
         return Chunk(self.program.number, "carried", type, (), None)
+
+
+def fill_integers(row: list[int], block: int) -> list[int]:
+    """Give lanes that nothing reads a source: an integer must be a number, as a vector divides all of its lanes.
+
+    Lanes that are read within the first block of 128 bits, from there, are read so in every block. LLVM 22 has an error
+    in permutations across blocks, for AVX-512, of which it finds out late that the first block alone is read.
+
+    Args:
+        row: The place that each lane comes from; -1 where nothing reads it.
+        block: The lanes of 128 bits.
+    """
+    filler = next((place for place in row if place >= 0), -1)
+    start = filler // len(row) * len(row)
+    lanes = [place - start if place >= 0 else number for number, place in enumerate(row[:block])]
+    if filler < 0 or any(place >= 0 for place in row[block:]) or not all(0 <= lane < block for lane in lanes):
+        return [filler if place < 0 else place for place in row]
+    return [start + number // block * block + lanes[number % block] for number in range(len(row))]
+
+
+def lane_bytes(type: str) -> int:
+    """Return the bytes of an integer's lane: narrow ones and masks have 32 bits (`widening.py`)."""
+    return max(4, DTYPES[type].itemsize)
 
 
 def stored_pointers(loop: Loop) -> list[str]:

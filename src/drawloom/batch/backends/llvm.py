@@ -11,7 +11,15 @@ from typing import Any, Final
 import numpy as np
 
 from drawloom.batch.backends.c_text import read_pointers
-from drawloom.batch.backends.chunk_ir import Chunk, ChunkLoop, ChunkProgram, Place, places_in, reads_one_element
+from drawloom.batch.backends.chunk_ir import (
+    IN_RANGE,
+    Chunk,
+    ChunkLoop,
+    ChunkProgram,
+    Place,
+    places_in,
+    reads_one_element,
+)
 from drawloom.batch.backends.reloads import STACK
 from drawloom.batch.ir.ir import DTYPES, MASK, Kernel
 from drawloom.batch.ir.operations import CONVERSIONS, OPERATIONS
@@ -20,6 +28,9 @@ from drawloom.batch.ir.printer import INTRINSICS, SATURATING, SUFFIXES, number_t
 #: Bytes of an element below which masked accesses are not used: LLVM 22 makes of a store of one lane of <8 x i8> one of
 #: eight bytes, and x86 has no such instructions before AVX-512BW.
 SMALLEST_MASKED: Final = 4
+#: The most bytes that are loaded or stored at once: LLVM 22 takes longer accesses for interleaved ones, and asserts
+#: where the lanes stored are a constant's.
+LONGEST: Final = 64
 #: Bytes of a cache line, and of a group's part of an array from which on it is asked for ahead: CPUs foresee a pack of
 #: smaller ones. Solves of 16 and 32 doubles, 100,000 of them, become 1.7 and 2.8 times as fast, of 8 doubles 0.9 times.
 LINE: Final = 64
@@ -32,6 +43,8 @@ def emit_llvm(
     kernel: Kernel, program: ChunkProgram, pack: int, *, prefetch: bool = False, streaming: bool = False
 ) -> str:
     """Return a kernel as LLVM IR for vectors of the program's width.
+
+    The program has no saturating conversions (`saturation.py`); narrow integers may be kept in wider lanes.
 
     Args:
         kernel: The InfReg-IR that the program comes from.
@@ -225,11 +238,10 @@ done:
             handler(chunk, name)
         elif op in INTRINSICS:
             self.call(f"llvm.{op}.{self.suffix(chunk.type)}", chunk, name)
-        elif op in SATURATING:
-            source = chunk.operands[0].type
-            self.call(f"llvm.{op}.sat.{self.suffix(chunk.type)}.{self.suffix(source)}", chunk, name)
-        elif op in CONVERSIONS:
-            self.line(f"{name} = {op} {self.typed(chunk.operands[0])} to {self.vector(chunk.type)}")
+        elif op.removesuffix(IN_RANGE) in CONVERSIONS:
+            assert op not in SATURATING, op
+            plain = op.removesuffix(IN_RANGE)
+            self.line(f"{name} = {plain} {self.typed(chunk.operands[0])} to {self.vector(chunk.type)}")
         elif op == "select":
             self.line(f"{name} = select {', '.join(self.typed(operand) for operand in chunk.operands)}")
         else:
@@ -261,7 +273,8 @@ done:
         parameter = self.kernel.parameter(chunk.detail)
         scalar = f"%{parameter.name}"
         if parameter.type != chunk.type:
-            scalar = self.scalar(parameter.name, {})
+            scalar = self.temporary()
+            self.line(f"{scalar} = sext {parameter.type} %{parameter.name} to {chunk.type}")
         self.splat(name, chunk.type, scalar)
 
     def emit_shuffle(self, chunk: Chunk, name: str) -> None:
@@ -272,25 +285,49 @@ done:
 
     def emit_load(self, chunk: Chunk, name: str) -> None:
         place: Place = chunk.detail
-        address, vector = self.address(place), self.vector(chunk.type)
+        address, vector = self.address(place), self.vector(place.type)
         if not chunk.operands:
-            self.line(f"{name} = load {volatile(place)}{vector}, ptr {address}, align {size_of(place.type)}")
+            self.widened(name, chunk, lambda loaded: self.load_vector(loaded, place, address))
             return
         lanes = constant_lanes(chunk.operands[0])
         if is_run(lanes) and (is_power_of_two(len(lanes)) or size_of(place.type) < SMALLEST_MASKED):
-            self.load_part(name, place, lanes)
+            self.load_part(name, chunk.type, place, lanes)
             return
-        function = f"llvm.masked.load.{self.suffix(chunk.type)}.p0"
+        function = f"llvm.masked.load.{self.suffix(place.type)}.p0"
         self.declare(function, vector, f"ptr, {self.vector(MASK)}, {vector}")
         pointer, mask = f"ptr align {size_of(place.type)} {address}", self.typed(chunk.operands[0])
         arguments = f"{pointer}, {mask}, {vector} zeroinitializer"
-        self.line(f"{name} = call {vector} @{function}({arguments})")
+        self.widened(name, chunk, lambda loaded: self.line(f"{loaded} = call {vector} @{function}({arguments})"))
 
-    def load_part(self, name: str, place: Place, lanes: list[int]) -> None:
-        """Load some neighbouring lanes as a shorter vector."""
+    def widened(self, name: str, chunk: Chunk, load: Callable[[str], None]) -> None:
+        """Load a vector, and sign-extend elements that are narrower than the chunk's lanes."""
+        memory = chunk.detail.type
+        if memory == chunk.type:
+            load(name)
+            return
+        loaded = self.temporary()
+        load(loaded)
+        self.line(f"{name} = sext {self.vector(memory)} {loaded} to {self.vector(chunk.type)}")
+
+    def load_vector(self, name: str, place: Place, address: str) -> None:
+        """Load a vector; pieces of one that is longer than a register are put side by side."""
+        count, piece = self.pieces(place.type)
+        parts = [name] if count == 1 else [self.temporary() for _ in range(count)]
+        for number, part in enumerate(parts):
+            there = self.piece_address(place.type, address, number)
+            self.line(f"{part} = load {volatile(place)}{piece}, ptr {there}, align {size_of(place.type)}")
+        if count > 1:
+            self.join(name, place.type, parts)
+
+    def load_part(self, name: str, wide: str, place: Place, lanes: list[int]) -> None:
+        """Load some neighbouring lanes as a shorter vector, and sign-extend them."""
         part, short = self.temporary(), f"<{len(lanes)} x {place.type}>"
         address = self.address(place._replace(offset=place.offset + lanes[0]))
         self.line(f"{part} = load {short}, ptr {address}, align {size_of(place.type)}")
+        if wide != place.type:
+            loaded, part, narrow = part, self.temporary(), short
+            short = f"<{len(lanes)} x {wide}>"
+            self.line(f"{part} = sext {narrow} {loaded} to {short}")
         moved = ", ".join(
             f"i32 {lane - lanes[0]}" if lane in lanes else f"i32 {len(lanes)}" for lane in range(self.width)
         )
@@ -298,13 +335,17 @@ done:
         self.line(f"{name} = shufflevector {short} {part}, {zero}, <{self.width} x i32> <{moved}>")
 
     def emit_broadcast(self, chunk: Chunk, name: str) -> None:
-        scalar = self.temporary()
-        self.line(f"{scalar} = load {chunk.type}, ptr {self.address(chunk.detail)}, align {size_of(chunk.type)}")
+        scalar, type = self.temporary(), chunk.detail.type
+        self.line(f"{scalar} = load {type}, ptr {self.address(chunk.detail)}, align {size_of(type)}")
+        if type != chunk.type:
+            loaded, scalar = scalar, self.temporary()
+            self.line(f"{scalar} = sext {type} {loaded} to {chunk.type}")
         self.splat(name, chunk.type, scalar)
 
     def emit_gather(self, chunk: Chunk, name: str) -> None:
         mask = self.typed(chunk.operands[1]) if len(chunk.operands) > 1 else self.all_lanes()
-        self.gather(name, chunk.type, self.pointers(chunk.detail, chunk.operands[0]), mask)
+        pointers = self.pointers(chunk.detail, chunk.operands[0])
+        self.widened(name, chunk, lambda loaded: self.gather(loaded, chunk.detail.type, pointers, mask))
 
     def gather(self, name: str, type: str, pointers: str, mask: str) -> None:
         vector = self.vector(type)
@@ -319,7 +360,7 @@ done:
         place: Place = chunk.detail
         value, address = chunk.operands[0], self.address(place)
         if len(chunk.operands) == 1:
-            self.whole_store(value, place, address)
+            self.whole_store(self.narrowed(value, place.type), place, address)
             return
         lanes = constant_lanes(chunk.operands[1])
         is_small = size_of(place.type) < SMALLEST_MASKED
@@ -330,17 +371,68 @@ done:
             for lane in lanes:
                 self.store_part(value, place, [lane])
             return
-        function = f"llvm.masked.store.{self.suffix(value.type)}.p0"
-        self.declare(function, "void", f"{self.vector(value.type)}, ptr, {self.vector(MASK)}")
-        arguments = f"{self.typed(value)}, ptr align {size_of(place.type)} {address}, {self.typed(chunk.operands[1])}"
+        function, vector = f"llvm.masked.store.{self.suffix(place.type)}.p0", self.vector(place.type)
+        self.declare(function, "void", f"{vector}, ptr, {self.vector(MASK)}")
+        stored = f"{vector} {self.narrowed(value, place.type)}"
+        arguments = f"{stored}, ptr align {size_of(place.type)} {address}, {self.typed(chunk.operands[1])}"
         self.line(f"call void @{function}({arguments})")
 
-    def whole_store(self, value: Chunk, place: Place, address: str) -> None:
-        size = size_of(place.type)
+    def narrowed(self, value: Chunk, type: str) -> str:
+        """Return the name of a value as elements of memory, which may be narrower than its lanes."""
+        if value.type == type:
+            return self.names[value.number]
+        name = self.temporary()
+        self.line(f"{name} = trunc {self.typed(value)} to {self.vector(type)}")
+        return name
+
+    def whole_store(self, value: str, place: Place, address: str) -> None:
         if place.pointer in self.streamed and self.is_aligned(place):
-            self.line(f"store {self.typed(value)}, ptr {address}, align {STREAMED}, !nontemporal !0")
+            self.store_vector(value, place.type, address, f"align {STREAMED}, !nontemporal !0")
             return
-        self.line(f"store {volatile(place)}{self.typed(value)}, ptr {address}, align {size}")
+        self.store_vector(value, place.type, address, f"align {size_of(place.type)}", volatile(place))
+
+    def store_vector(self, value: str, type: str, address: str, attributes: str, kind: str = "") -> None:
+        """Store a vector, in pieces where it is longer than a register."""
+        count, piece = self.pieces(type)
+        for number in range(count):
+            part = value if count == 1 else self.piece_of(value, type, number)
+            place = self.piece_address(type, address, number)
+            self.line(f"store {kind}{piece} {part}, ptr {place}, {attributes}")
+
+    # Pieces of vectors that are loaded and stored.
+
+    def pieces(self, type: str) -> tuple[int, str]:
+        """Return how many loads or stores a vector of a type takes, and the type of each."""
+        count = self.width * size_of(type) // LONGEST
+        if count < 2:
+            return 1, self.vector(type)
+        assert is_power_of_two(self.width), self.width
+        return count, f"<{self.width // count} x {type}>"
+
+    def piece_address(self, type: str, address: str, number: int) -> str:
+        if number == 0:
+            return address
+        name = self.temporary()
+        self.line(f"{name} = getelementptr {type}, ptr {address}, i64 {number * LONGEST // size_of(type)}")
+        return name
+
+    def piece_of(self, value: str, type: str, number: int) -> str:
+        lanes = LONGEST // size_of(type)
+        picked = ", ".join(f"i32 {lane}" for lane in range(number * lanes, (number + 1) * lanes))
+        name, vector = self.temporary(), self.vector(type)
+        self.line(f"{name} = shufflevector {vector} {value}, {vector} poison, <{lanes} x i32> <{picked}>")
+        return name
+
+    def join(self, name: str, type: str, parts: list[str]) -> None:
+        """Put pieces side by side, pairwise."""
+        lanes = LONGEST // size_of(type)
+        while len(parts) > 1:
+            picked = ", ".join(f"i32 {lane}" for lane in range(2 * lanes))
+            joined = [name] if len(parts) == 2 else [self.temporary() for _ in parts[::2]]
+            for target, left, right in zip(joined, parts[::2], parts[1::2]):
+                pair = f"<{lanes} x {type}> {left}, <{lanes} x {type}> {right}"
+                self.line(f"{target} = shufflevector {pair}, <{2 * lanes} x i32> <{picked}>")
+            lanes, parts = 2 * lanes, joined
 
     def is_aligned(self, place: Place) -> bool:
         """Return whether a vector begins and ends at multiples of `STREAMED` bytes where its array does."""
@@ -360,6 +452,10 @@ done:
         moved = ", ".join(f"i32 {lane}" for lane in lanes)
         poison = f"{self.vector(value.type)} poison"
         self.line(f"{part} = shufflevector {self.typed(value)}, {poison}, <{len(lanes)} x i32> <{moved}>")
+        if value.type != place.type:
+            taken, part, wide = part, self.temporary(), short
+            short = f"<{len(lanes)} x {place.type}>"
+            self.line(f"{part} = trunc {wide} {taken} to {short}")
         address = self.address(place._replace(offset=place.offset + lanes[0]))
         self.line(f"store {short} {part}, ptr {address}, align {size_of(place.type)}")
 
@@ -367,9 +463,11 @@ done:
         value = chunk.operands[0]
         mask = self.typed(chunk.operands[2]) if len(chunk.operands) > 2 else self.all_lanes()
         pointers = self.pointers(chunk.detail, chunk.operands[1])
-        function = f"llvm.masked.scatter.{self.suffix(value.type)}.v{self.width}p0"
-        self.declare(function, "void", f"{self.vector(value.type)}, <{self.width} x ptr>, {self.vector(MASK)}")
-        self.line(f"call void @{function}({self.typed(value)}, {pointers}, {mask})")
+        type = chunk.detail.type
+        function = f"llvm.masked.scatter.{self.suffix(type)}.v{self.width}p0"
+        self.declare(function, "void", f"{self.vector(type)}, <{self.width} x ptr>, {self.vector(MASK)}")
+        stored = f"{self.vector(type)} {self.narrowed(value, type)}"
+        self.line(f"call void @{function}({stored}, {pointers}, {mask})")
 
     def emit_table(self, chunk: Chunk, name: str) -> None:
         """Keep a register in memory; masks are kept as bytes."""
@@ -378,14 +476,13 @@ done:
         whole = len(chunk.operands) * self.width
         self.allocas.append(f"  {name} = alloca [{whole} x {type}], align 64")
         for number, operand in enumerate(chunk.operands):
-            text = self.typed(operand)
+            text = self.names[operand.number]
             if type != chunk.type:
-                wide = self.temporary()
-                self.line(f"{wide} = zext {text} to {self.vector(type)}")
-                text = f"{self.vector(type)} {wide}"
+                text = self.temporary()
+                self.line(f"{text} = zext {self.typed(operand)} to {self.vector(type)}")
             address = self.temporary()
             self.line(f"{address} = getelementptr {type}, ptr {name}, i64 {number * self.width}")
-            self.line(f"store {text}, ptr {address}, align {size}")
+            self.store_vector(text, type, address, f"align {size}")
 
     def emit_read(self, chunk: Chunk, name: str) -> None:
         table, index = chunk.operands

@@ -13,6 +13,8 @@ from drawloom.batch.backends.layout import Layout
 from drawloom.batch.backends.llvm import emit_llvm
 from drawloom.batch.backends.order import order_depth_first
 from drawloom.batch.backends.reloads import reload_from_memory
+from drawloom.batch.backends.saturation import expand_saturating_conversions
+from drawloom.batch.backends.widening import widen_narrow_integers
 from drawloom.batch.ir.ir import BITS, Kernel
 from drawloom.cpu.vector.machine import FULL, Loaded, host, vector_bits, vector_registers
 
@@ -52,6 +54,8 @@ class NativeCode:
         self.order = order
         self.layout = Layout(order, pack, width or default_width(kernel), packed)
         self.program = cut_into_chunks(kernel, self.layout)
+        expand_saturating_conversions(self.program)
+        widen_narrow_integers(self.program)
         if depth_first:
             self.program.block = order_depth_first(self.program.block)
         there = vector_registers()
@@ -111,6 +115,6 @@ def object_code(text: str) -> bytes:
 
 
 def default_width(kernel: Kernel) -> int:
-    """Return how many lanes of a kernel's numbers fill a vector register."""
-    pointed = [BITS[parameter.type] for parameter in kernel.parameters if parameter.is_pointer]
+    """Return how many lanes of a kernel's numbers fill a vector register; narrow integers fill lanes of 32 bits."""
+    pointed = [max(32, BITS[parameter.type]) for parameter in kernel.parameters if parameter.is_pointer]
     return max(4, vector_bits() // max(pointed, default=32))
