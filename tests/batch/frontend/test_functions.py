@@ -90,6 +90,28 @@ def test_a_kernel_may_return_in_a_loop() -> None:
     assert run_file(text, np.array([3, 4, 5, 11], np.int32), n=5).tolist() == [-1, -1, 11, 11]
 
 
+def test_the_counter_of_an_item_that_returned_counts_on() -> None:
+    """Found by random kernel 11176."""
+    text = """
+    int latest(const int *row) {
+        int x = 0;
+        for (int i = 0; i < 3; i++) {
+            if (get_local_id() < 3)
+                return -1;
+            x = x * 10 + shuffle(row[i], (int)get_local_id() + 1);
+        }
+        return x;
+    }
+    __kernel void k(int *out, const int *data) {
+        int row[3];
+        for (int i = 0; i < 3; i++) row[i] = data[i] + get_local_id();
+        out[get_local_id()] = latest(row);
+    }
+    """
+    data = np.array([5, 6, 7], np.int32)
+    assert run_file(text, np.zeros(4, np.int32), data=data).tolist() == [-1, -1, -1, 567]
+
+
 def test_a_call_in_a_masked_item_gives_zero_and_its_arguments_reach_every_item() -> None:
     text = """
     int next(int x) { return shuffle(x, (int)get_local_id() + 1); }

@@ -146,11 +146,21 @@ class Interpreter:
                 return
             self.execute(loop.body, active)
             active = active & ~self.returned
-            if loop.step is not None:
-                self.execute(loop.step, np.ones_like(active) if loop.counts_for_all else active)
+            self.step(loop, active)
             turns += 1
             if turns > MOST_TURNS:
                 raise self.fault(f"this loop has not ended after {MOST_TURNS:,} turns", loop.position)
+
+    def step(self, loop: Loop, active: Array) -> None:
+        if loop.step is None:
+            return
+        if not loop.counts_for_all:
+            self.execute(loop.step, active)
+            return
+        # `shuffle` reads the counter in masked items, among which are those that returned.
+        returned, self.returned = self.returned, np.zeros(self.shape, bool)
+        self.execute(loop.step, np.ones(self.shape, bool))
+        self.returned = returned
 
     def assign(self, target: Read | Element | Load, value: Array, mask: Array) -> None:
         if isinstance(target, Load):
