@@ -112,6 +112,23 @@ def test_the_counter_of_an_item_that_returned_counts_on() -> None:
     assert run_file(text, np.zeros(4, np.int32), data=data).tolist() == [-1, -1, -1, 567]
 
 
+@pytest.mark.parametrize(
+    ("step", "changed"), [("j += data[i]", 0), ("j += own[i]", 0), ("j += next(&s)", 2), ("j += shuffle(1, i)", 0)]
+)
+def test_the_step_of_a_loop_reads_no_memory_and_calls_nothing_in_masked_items(step: str, changed: int) -> None:
+    text = f"""
+    int next(int *state) {{ *state += 1; return *state; }}
+    __kernel void k(int *out, const int *data) {{
+        int i = get_local_id(), s = 0, own[2] = {{1, 1}}, turns = 0;
+        if (i < 2) for (int j = 0; j < 3; {step}) turns++;
+        out[i] = turns + 10 * s;
+    }}
+    """
+    turns = 2 if changed else 3
+    data = np.ones(2, np.int32)
+    assert run_file(text, np.zeros(4, np.int32), data=data).tolist() == [turns + 10 * changed] * 2 + [0, 0]
+
+
 def test_a_call_in_a_masked_item_gives_zero_and_its_arguments_reach_every_item() -> None:
     text = """
     int next(int x) { return shuffle(x, (int)get_local_id() + 1); }

@@ -429,8 +429,9 @@ class BodyParser(CallParser):
         declared = {part.variable for part in first if isinstance(part, Declare)}
         counts_for_all = len(step) == 1 and all(
             isinstance(part, Assign) and isinstance(part.target, Read) and part.target.variable in declared
+            and not needs_mask(part.value)
             for part in step
-        )
+        )  # fmt: skip
         loop = Loop(place, Block(place, first), condition, Block(place, step), body, True, counts_for_all)
         return Block(place, (loop,))
 
@@ -443,6 +444,11 @@ def writes(body: Block, own: set[Variable]) -> bool:
         isinstance(part, Assign) and (isinstance(part.target, Load) or part.target.variable not in own)
         for part in parts
     ) or any(call.function.writes for part in parts for call in calls_in(expressions_of(part)))
+
+
+def needs_mask(expression: Expression) -> bool:
+    """Return whether an expression may fault or have effects in items that do not run it."""
+    return any(isinstance(part, Load | Element | Invoke) for part in expressions_in(expression))
 
 
 def variables_of(storage: Storage) -> Iterator[Variable]:

@@ -204,7 +204,8 @@ class If(Statement):
 @dataclass(frozen=True, slots=True)
 class Loop(Statement):
     """`for` and `while`: `first` runs once, `step` after each turn; `tests_first` is False for `do`. `counts_for_all`
-    says that the step changes only the variable that the loop declares: then it runs in masked items, too."""
+    says that the step changes only the variable that the loop declares, by arithmetic alone: then it runs in masked
+    items, too."""
 
     first: Statement | None
     condition: Expression
