@@ -70,6 +70,22 @@ def test_return_leaves_a_loop_that_ends_at_run_time(loop: str) -> None:
     assert run_file(text, np.array([3, 6, 8, 5], np.int32)).tolist() == [-3, 9, 9, -1]
 
 
+def test_return_leaves_a_loop_without_a_condition() -> None:
+    text = """
+    int root(int x) { for (int i = 0; ; i++) if (i * i >= x) return i; }
+    __kernel void k(int *out) { out[get_local_id()] = root(out[get_local_id()]); }
+    """
+    assert run_file(text, np.array([3, 16, 50, 1], np.int32)).tolist() == [2, 4, 8, 1]
+
+
+def test_return_leaves_a_loop_whose_counter_misses_its_end() -> None:
+    text = """
+    int climb(int x) { for (int i = x; i != 8; i += 3) if (i > 20) return i; return -1; }
+    __kernel void k(int *out) { out[get_local_id()] = climb(out[get_local_id()]); }
+    """
+    assert run_file(text, np.array([2, 3, 16, 8], np.int32)).tolist() == [-1, 21, 22, -1]
+
+
 def test_a_kernel_may_return_early() -> None:
     text = "__kernel void k(int *out) { int i = get_local_id(); if (i > 1) return; out[i] = 7; }"
     assert run_file(text, np.zeros(4, np.int32)).tolist() == [7, 7, 0, 0]

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any
 
-from drawloom.batch.frontend.returns import replace_returns, truth
+from drawloom.batch.frontend.returns import guard_condition, replace_returns, truth
 from drawloom.batch.frontend.source import Position
 from drawloom.batch.frontend.syntax import (
     Assign,
@@ -116,7 +116,7 @@ class Inliner:
 
     def loop_with_calls(self, loop: Loop, first: Statement | None) -> Statement:
         """Compute a condition with calls in the body, into a variable that is the new condition."""
-        place = loop.position
+        loop, place = guard_condition(loop), loop.position
         goes_on = Read(BOOL, place, self.new_variable("goes on", loop.condition, place))
         begin = Declare(place, goes_on.variable, truth(True, place))
         first = begin if first is None else Block(place, (first, begin))

@@ -22,6 +22,7 @@ from drawloom.batch.frontend.contexts import ONCE, Context, Turns
 from drawloom.batch.frontend.inline import inline_calls
 from drawloom.batch.frontend.lower_expressions import INDEX, ExpressionLowering
 from drawloom.batch.frontend.normalise import Body, Guarded, normalise_body
+from drawloom.batch.frontend.returns import guard_body, guard_condition
 from drawloom.batch.frontend.schedule import Step, Touch, split_turns
 from drawloom.batch.frontend.source import BatchTypeError
 from drawloom.batch.frontend.syntax import (
@@ -300,9 +301,9 @@ class Lowering(ExpressionLowering):
         counted = self.count_turns(loop) if loop.counts_for_all or outer is None else None
         if counted is not None:
             self.count_steps(loop, len(counted[1]))
-            self.unroll(loop, *counted)
+            self.unroll(guard_body(loop), *counted)
         else:
-            self.unroll_while_known(loop)
+            self.unroll_while_known(guard_condition(loop))
         self.mask = outer
 
     def count_turns(self, loop: Loop) -> tuple[Variable, NDArray[Any], Value] | None:

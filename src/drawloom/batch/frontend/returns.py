@@ -2,6 +2,9 @@
 
     before: if (c) return; x = 1;                 after: if (c) {} else x = 1;
     before: while (x > 0) if (y) return; x = 1;   after: while (live && x > 0) if (y) live = false; if (live) x = 1;
+
+A loop has the variable apart from its condition, so that a counted loop stays one: `guard_body` is for those that are
+unrolled, `guard_condition` for all others, of which the condition may hold for ever in an item that returned.
 """
 
 from __future__ import annotations
@@ -13,28 +16,16 @@ import numpy as np
 from drawloom.batch.frontend.source import Position
 from drawloom.batch.frontend.syntax import (
     Assign,
-    Binary,
     Block,
-    Cast,
     Constant,
     Declare,
     Expression,
-    Identity,
     If,
     Logical,
     Loop,
     Read,
     Return,
-    ScalarParameter,
     Statement,
-    Unary,
-)
-from drawloom.batch.frontend.walk import (
-    assigned_variables,
-    calls_in,
-    expressions_in,
-    expressions_of,
-    statements_in,
 )
 from drawloom.batch.types import BOOL
 
@@ -92,36 +83,31 @@ class Returns:
         body, changes = self.rewrite(loop.body, False)
         if not changes:
             return loop, False
-        place = loop.position
-        if loop.counts_for_all and is_counted(loop):
-            return replace(loop, body=If(place, self.live, body, None)), True
-        condition = Logical(BOOL, place, "&&", self.live, loop.condition)
         step = loop.step
         if step is not None and not loop.counts_for_all:
-            step = If(place, self.live, step, None)
-        return replace(loop, condition=condition, body=body, step=step), True
+            step = If(loop.position, self.live, step, None)
+        return replace(loop, body=body, step=step, live=self.live), True
+
+
+def guard_body(loop: Loop) -> Loop:
+    """Return a loop whose condition alone decides how often it runs; its body is masked in items that returned."""
+    if loop.live is None:
+        return loop
+    return replace(loop, body=If(loop.position, loop.live, loop.body, None), live=None)
+
+
+def guard_condition(loop: Loop) -> Loop:
+    """Return a loop that items leave when they return."""
+    if loop.live is None:
+        return loop
+    condition = Logical(BOOL, loop.position, "&&", loop.live, loop.condition)
+    return replace(loop, condition=condition, live=None)
 
 
 def ends_in_return(statement: Statement) -> bool:
     if isinstance(statement, Block):
         return bool(statement.statements) and ends_in_return(statement.statements[-1])
     return isinstance(statement, Return)
-
-
-def is_counted(loop: Loop) -> bool:
-    """Return whether items that returned may go on counting: the body does not decide how often the loop runs."""
-    parts = list(statements_in(loop.body))
-    if any(call.function.writes for part in parts for call in calls_in(expressions_of(part))):
-        return False
-    assert loop.step is not None
-    changed = assigned_variables(loop.body)
-    expressions = [loop.condition, *(value for part in statements_in(loop.step) for value in expressions_of(part))]
-    return all(
-        isinstance(part, Constant | ScalarParameter | Identity | Cast | Unary | Binary)
-        or (isinstance(part, Read) and part.variable not in changed)
-        for expression in expressions
-        for part in expressions_in(expression)
-    )
 
 
 def truth(value: bool, position: Position) -> Expression:

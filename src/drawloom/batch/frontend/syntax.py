@@ -205,7 +205,7 @@ class If(Statement):
 class Loop(Statement):
     """`for` and `while`: `first` runs once, `step` after each turn; `tests_first` is False for `do`. `counts_for_all`
     says that the step changes only the variable that the loop declares, by arithmetic alone: then it runs in masked
-    items, too."""
+    items, too. `live` is a mask that the body clears in items that return: they run no more turns."""
 
     first: Statement | None
     condition: Expression
@@ -213,6 +213,7 @@ class Loop(Statement):
     body: Statement
     tests_first: bool
     counts_for_all: bool
+    live: Expression | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

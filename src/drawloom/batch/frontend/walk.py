@@ -48,8 +48,12 @@ def expressions_of(statement: Statement) -> Iterator[Expression]:
         case Declare(_, _, initial):
             if initial is not None:
                 yield initial
-        case Evaluate(_, value) | If(_, value) | Loop(_, _, value):
+        case Evaluate(_, value) | If(_, value):
             yield value
+        case Loop(_, _, condition):
+            yield condition
+            if statement.live is not None:
+                yield statement.live
 
 
 def operands_of(expression: Expression) -> Iterator[Expression]:
