@@ -1,6 +1,6 @@
 """Draws random kernels in the collective register cache idiom and runs each in several ways, which have to agree.
 
-    python -m tools.fuzz_batch --count 5000 --first 0
+    python -m tools.fuzz_batch --count 5000 --seed 0
     python -m tools.fuzz_batch --kernels        # the ready kernels in every order, size, pack and type
     python -m tools.fuzz_batch --count 300 --cuda cpu       # CUDA C++ on a device of the runtime; --kernels, too
     python -m tools.fuzz_batch --count 10000 --mutated      # damaged kernels: an error with its place, or a kernel
@@ -8,8 +8,9 @@
     python -m tools.fuzz_batch --backend "ve model"         # SX-Aurora's, packed and not
 
 The interpreter of the syntax tree, the interpreter of InfReg-IR, whose text has to parse back, and machine code in
-every order of lanes, for 1 to 4 groups that share vectors, and for vectors of several widths. The first kernel that
-fails is printed with its seed, and the exit status is 1.
+every order of lanes, for 1 to 4 groups that share vectors, and for vectors of several widths. Each kernel that fails is
+printed with its seed, and the exit status is 1. A kernel at which the process dies, as a crash of LLVM makes it, is
+named by its seed, too.
 """
 
 import argparse
@@ -19,6 +20,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -43,6 +45,8 @@ from tests.batch.backends.ve_model import ModelKernel, load_on_model
 from tests.batch.cases import flat, make_arguments
 from tests.batch.mutations import damaged_kernel
 from tests.batch.random_kernels import Generator
+from tools import driver
+from tools.driver import Verdict
 
 WIDTHS = (4, 8, 16)
 PACKS = (1, 2, 4)
@@ -261,10 +265,20 @@ def difference(expected: dict[str, Any], found: dict[str, Any]) -> str:
     return ""
 
 
+def check_as_asked(seed: int, options: argparse.Namespace) -> list[Verdict]:
+    """Check a seed in the way that the options ask for."""
+    warnings.simplefilter("error")
+    if options.mutated:
+        fault, is_refused = check_mutated(seed)
+        return [Verdict(fault, counts={"refused with a place": int(is_refused)})]
+    if options.cuda:
+        return [Verdict(check_cuda(seed, options.cuda))]
+    found = check(seed, options.backend, options.largest)
+    return [Verdict(refused=f"more than {options.largest} instructions") if found is None else Verdict(found)]
+
+
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=1000, help="how many kernels (default: 1000)")
-    parser.add_argument("--first", type=int, default=0, help="the seed of the first one (default: 0)")
+    parser = driver.arguments(__doc__, "fuzz_batch")
     parser.add_argument("--kernels", action="store_true", help="the ready kernels, not random ones")
     parser.add_argument("--mutated", action="store_true", help="damaged kernels, which are parsed and lowered")
     parser.add_argument("--cuda", metavar="DEVICE", help="run CUDA C++ on a device, not machine code: cpu, cuda:0")
@@ -273,26 +287,8 @@ def main() -> int:
     options = parser.parse_args()
     if options.kernels:
         return check_ready_kernels_in_cuda(options.cuda) if options.cuda else check_ready_kernels(options.backend)
-    warnings.simplefilter("error")
-    refused = skipped = 0
-    for seed in range(options.first, options.first + options.count):
-        if seed % 100 == 0:
-            print(f"seed {seed}", file=sys.stderr, flush=True)
-        fault: str | None
-        if options.mutated:
-            fault, is_refused = check_mutated(seed)
-            refused += is_refused
-        else:
-            fault = check_cuda(seed, options.cuda) if options.cuda else check(seed, options.backend, options.largest)
-            skipped += fault is None
-        if fault:
-            print(f"seed {seed}: {fault}")
-            return 1
-    if options.mutated:
-        print(f"{refused} of {options.count} kernels refused")
-    else:
-        print(f"{options.count - skipped} kernels agree" + (f", {skipped} were larger" if skipped else ""))
-    return 0
+    name = "damaged" if options.mutated else f"CUDA C++, {options.cuda}" if options.cuda else options.backend
+    return driver.run(options, [name], partial(check_as_asked, options=options), driver.say)
 
 
 if __name__ == "__main__":
