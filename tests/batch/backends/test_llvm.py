@@ -1,6 +1,7 @@
 """What the LLVM IR of a kernel keeps away from: what LLVM 22 gets wrong for AVX-512."""
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,7 +32,9 @@ def test_a_permutation_of_which_only_the_first_lanes_are_read(width: int) -> Non
     parsed = batch.parse_file(CONVERTED_PERMUTATION, wg_size=3)["k"]
     rng = np.random.default_rng(452)
     groups = 32
-    arguments = {"in0": rng.integers(-1, 4, groups * 18).astype(np.float64), "in1": rng.integers(-1, 4, groups * 18)}
+    arguments: dict[str, Any] = {
+        "in0": rng.integers(-1, 4, groups * 18).astype(np.float64), "in1": rng.integers(-1, 4, groups * 18),
+    }  # fmt: skip
     expected = {**arguments, "out1": np.zeros(groups * 18, np.uint32)}
     batch.interpret(parsed, groups, expected)
     found = {**arguments, "out1": np.zeros(groups * 18, np.uint32)}
