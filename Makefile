@@ -1,7 +1,8 @@
 # Everything runs in .venv, made on first use. `make demo` and `make test` are all a newcomer needs.
 #
 #   make demo    TPC-H Q6 and Q1 from SQL text, then one PTX file, on this machine
-#   make test    the whole test suite            make lint   style, types, import rules
+#   make test    the test suite                  make lint   style, types, import rules
+#   make test-wheel       builds the compiled wheel, which has to do what the sources do
 #   make test-features    the cpu device's tests for each set of a CPU's features
 #   make bench   rewrite the benchmark tables    make fuzz   look for new failing programs, for hours
 #   make clean   what builds and tests leave     make venv   only the environment, for development
@@ -15,7 +16,7 @@ BIN := .venv/bin
 PACKAGE := pyproject.toml setup.py $(shell find src -name '*.py' 2>/dev/null)
 
 .DELETE_ON_ERROR:
-.PHONY: demo test test-features bench lint fuzz clean venv
+.PHONY: demo test test-features test-wheel bench lint fuzz clean venv
 
 # A developer's editable environment (.venv/.editable) serves the demo too; otherwise the demo installs the
 # package as a user would, compiled where a C compiler is present.
@@ -29,9 +30,13 @@ endif
 # Each process gets a half of the files, so that what a file's tests share is made once, and then half of what another
 # has left. (loadgroup waits for ever when a process dies: pytest-xdist 3.8.)
 # Tests start hundreds of processes. Python keeps what it compiles of our sources, else each takes 0.6 s longer.
-test test-features: export PYTHONDONTWRITEBYTECODE :=
+test test-features test-wheel: export PYTHONDONTWRITEBYTECODE :=
 test: .venv/.editable
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not wheel" $(PYTEST_ARGS)
+
+# C compilers take both cores for a minute.
+test-wheel: .venv/.editable
+	$(BIN)/python -m pytest -m wheel $(PYTEST_ARGS) tests/test_builds.py
 
 # Kernels compiled for lesser CPUs than this one, as far as it can run them, over the tests that compare devices.
 FEATURES ?= sse4.2 avx2 avx512 host

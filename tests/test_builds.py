@@ -1,7 +1,5 @@
 """The package builds plain and compiled; both read, print and assemble the golden programs in the same way."""
 
-import importlib
-import importlib.util
 import os
 import re
 import shutil
@@ -66,17 +64,6 @@ print(build_kind(), accepted, sys.modules["drawloom.ptx.parser"].__file__, file=
 def has_c_compiler() -> bool:
     compiler = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
     return shutil.which(compiler) is not None
-
-
-def quick_compiler() -> dict[str, str]:
-    """The environment that has ziglang's clang compile and the C compiler link: it takes less than half of gcc's time
-    where it does not optimise. Nothing where ziglang is not installed."""
-    if importlib.util.find_spec("ziglang") is None:
-        return {}
-    package = importlib.import_module("ziglang")
-    zig = os.path.join(os.path.dirname(str(package.__file__)), "zig")
-    linker = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"
-    return {"CC": f"{zig} cc -fno-sanitize=all", "LDSHARED": f"{linker} -shared"}
 
 
 def programs() -> list[str]:
@@ -146,11 +133,12 @@ def test_plain_wheel_has_no_machine_code(plain: Path) -> None:
     assert (plain / "drawloom" / "cuda" / "include" / "drawloom" / "polynomials.h").is_file()
 
 
+@pytest.mark.wheel
 @pytest.mark.skipif(not has_c_compiler(), reason="no C compiler: the compiled build cannot be tested")
 def test_compiled_wheel_has_machine_code_and_gives_the_same_text(plain: Path, tmp_path: Path) -> None:
     # One test for all that needs the compiled wheel: building it takes a minute or more of processor time, twice that
     # where the C compiler optimises, which changes nothing that is asked here.
-    done = build_wheel(tmp_path, DRAWLOOM_BUILD="compiled", DRAWLOOM_OPTIMISE="0", **quick_compiler())
+    done = build_wheel(tmp_path, DRAWLOOM_BUILD="compiled", DRAWLOOM_OPTIMISE="0")
     assert done.returncode == 0, done.stdout + done.stderr
     compiled = unpack(tmp_path)
     for module in ("ptx/parser", "ptx/verifier", "cpu/lower", "horse/codegen", "sass/assemble", "lift/codegen/kernel"):

@@ -10,7 +10,7 @@ pytest.importorskip("pycparser")
 
 @pytest.mark.parametrize("first", range(0, 60, 10))
 def test_random_kernels_agree(first: int) -> None:
-    for seed in range(first, first + 10):
+    for seed in range(first, first + 5):
         assert check(seed) == ""
 
 
