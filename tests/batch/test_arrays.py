@@ -7,7 +7,7 @@ import pytest
 
 from drawloom import batch
 from drawloom.batch.kernels import READY, read_text
-from drawloom.cpu.vector.machine import host
+from drawloom.cpu.vector.machine import host, vector_bits
 from drawloom.errors import DataError, LaunchError, UnsupportedError
 from tests.batch.cases import copied, make_arguments
 
@@ -248,7 +248,7 @@ def test_stores_around_the_caches_change_no_result(size: int, real: str) -> None
     never(a, b, aligned(a.shape, dtype))
     assert not any(layout.streaming for layout in never.compiled)
     streamed = always.make_native(always.layout(always.pack)._replace(streaming=True)).text
-    assert ("!nontemporal" in streamed) == (size * size * np.dtype(dtype).itemsize % 16 == 0)
+    assert ("!nontemporal" in streamed) == (size * size * np.dtype(dtype).itemsize % (vector_bits() // 8) == 0)
 
 
 @pytest.mark.skipif(not host().is_x86, reason="stores around the caches are x86's")

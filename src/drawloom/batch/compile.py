@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, overload
 
 from drawloom.batch.arguments import Launch, check_launch
 from drawloom.batch.backends.layout import ORDERS
-from drawloom.batch.backends.llvm import STREAMED
 from drawloom.batch.backends.native import LoadedKernel, NativeCode, c_types, default_width, object_code
 from drawloom.batch.backends.simd.emit import emit_file
 from drawloom.batch.backends.simd.isa import Isa
@@ -202,7 +201,7 @@ class Kernel:
         size = sum(launch.values[number].nbytes for number in only_written)
         if size < last_cache_bytes() and not (self.recipe.streaming and size):
             return False
-        return host().is_x86 and all(operands.passed[number] % STREAMED == 0 for number in only_written)
+        return host().is_x86 and all(operands.passed[number] % (vector_bits() // 8) == 0 for number in only_written)
 
     def run_packed(self, operands: Operands, launch: Launch) -> None:
         """Run whole packs. In the last one, arrays that are not packed are copied: it may go beyond their end."""

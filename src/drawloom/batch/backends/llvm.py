@@ -24,6 +24,7 @@ from drawloom.batch.backends.reloads import STACK
 from drawloom.batch.ir.ir import DTYPES, MASK, Kernel
 from drawloom.batch.ir.operations import CONVERSIONS, OPERATIONS
 from drawloom.batch.ir.printer import INTRINSICS, SATURATING, SUFFIXES, number_text
+from drawloom.cpu.vector.machine import vector_bits
 
 #: Bytes of an element below which masked accesses are not used: LLVM 22 makes of a store of one lane of <8 x i8> one of
 #: eight bytes, and x86 has no such instructions before AVX-512BW.
@@ -34,8 +35,6 @@ LONGEST: Final = 64
 #: Bytes of a cache line, and of a group's part of an array from which on it is asked for ahead: CPUs foresee a pack of
 #: smaller ones. Solves of 16 and 32 doubles, 100,000 of them, become 1.7 and 2.8 times as fast, of 8 doubles 0.9 times.
 LINE: Final = 64
-#: The alignment of stores around the caches: those of the narrowest vectors, of which LLVM makes wider ones.
-STREAMED: Final = 16
 LEAST_AHEAD: Final = 1024
 
 
@@ -52,7 +51,8 @@ def emit_llvm(
         pack: How many groups a turn runs.
         prefetch: Ask for the next pack's part of arrays while one runs. A pack that takes a row of every group in turn
             reads memory in an order that no CPU foresees.
-        streaming: Store around the caches what the kernel does not read. Such arrays begin at multiples of 16 bytes.
+        streaming: Store around the caches what the kernel does not read. Such arrays begin at multiples of a vector
+            register's bytes: parts of one gain nothing.
     """
     emitter = Emitter(kernel, program, pack)
     if prefetch:
@@ -387,7 +387,7 @@ done:
 
     def whole_store(self, value: str, place: Place, address: str) -> None:
         if place.pointer in self.streamed and self.is_aligned(place):
-            self.store_vector(value, place.type, address, f"align {STREAMED}, !nontemporal !0")
+            self.store_vector(value, place.type, address, f"align {vector_bits() // 8}, !nontemporal !0")
             return
         self.store_vector(value, place.type, address, f"align {size_of(place.type)}", volatile(place))
 
@@ -435,9 +435,9 @@ done:
             lanes, parts = 2 * lanes, joined
 
     def is_aligned(self, place: Place) -> bool:
-        """Return whether a vector begins and ends at multiples of `STREAMED` bytes where its array does."""
+        """Return whether a vector begins and ends where a register's bytes do, if its array begins there."""
         steps = [place.offset, self.width, *[coefficient for _, coefficient in place.terms]]
-        return all(step * size_of(place.type) % STREAMED == 0 for step in steps)
+        return all(step * size_of(place.type) % (vector_bits() // 8) == 0 for step in steps)
 
     def fence(self) -> str:
         """Return what has stores around the caches seen by other threads in order."""

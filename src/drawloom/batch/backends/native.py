@@ -41,7 +41,7 @@ class NativeCode:
         width: The lanes of a chunk; as many as fill a register otherwise.
         depth_first: Whether instructions stand depth first from the stores.
         packed: Pointers to arrays in the packed layout, with `pack` lanes.
-        streaming: Store around the caches what the kernel does not read, in arrays aligned to 16 bytes.
+        streaming: Store around the caches what the kernel does not read, in arrays aligned to registers.
         registers: Keep values beyond so many registers on the stack; long blocks are kept within the machine's.
     """
 
