@@ -297,13 +297,16 @@ def main() -> int:
     mkl = find_mkl(options.mkl)
     rows, found = [], []
     with tempfile.TemporaryDirectory() as folder:
+        libraries = {
+            (size, real): compile_peers(Path(folder), size, real, True)
+            or compile_peers(Path(folder), size, real, False)
+            for size in options.sizes
+            for real in options.types
+        }
         for name in options.kernels:
             for real in options.types:
                 for size in options.sizes:
-                    peers = compile_peers(Path(folder), size, real, True) or compile_peers(
-                        Path(folder), size, real, False
-                    )
-                    best = measure(name, size, real, options.items, mkl, peers)
+                    best = measure(name, size, real, options.items, mkl, libraries[size, real])
                     each = {side: f"{seconds / options.items * 1e9:.1f}" for side, seconds in best.items()}
                     ratio = ratios(best)
                     found.append((name, ratio))

@@ -15,6 +15,20 @@ Array = NDArray[Any]
 Arguments = dict[str, Any]
 
 
+class Tensor:
+    """What another library's array shows of itself; NumPy makes nothing of it."""
+
+    def __init__(self, array: Any, device: int = 1) -> None:
+        self.array = array
+        self.device = device
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.device, 0
+
+
 def gamma(roundings: int, dtype: Any) -> float:
     unit = float(np.finfo(dtype).eps) / 2
     return roundings * unit / (1 - roundings * unit)

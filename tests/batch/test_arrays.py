@@ -9,7 +9,7 @@ from drawloom import batch
 from drawloom.batch.kernels import READY, read_text
 from drawloom.cpu.vector.machine import host, vector_bits
 from drawloom.errors import DataError, LaunchError, UnsupportedError
-from tests.batch.cases import copied, make_arguments
+from tests.batch.cases import Tensor, copied, make_arguments
 
 pytest.importorskip("pycparser")
 
@@ -92,20 +92,6 @@ def test_halves_of_one_array_do_not_overlap_where_they_interleave() -> None:
     assert np.array_equal(both, np.tile([1.0, 4.0], (10, 4)))
     with pytest.raises(LaunchError, match="a and b overlap, and the kernel writes to one"):
         add(both[:, :4], both[:, 2:6], 3)
-
-
-class Tensor:
-    """What another library's array shows of itself."""
-
-    def __init__(self, array: Any, device: int = 1) -> None:
-        self.array = array
-        self.device = device
-
-    def __dlpack__(self, **options: Any) -> Any:
-        return self.array.__dlpack__(**options)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return self.device, 0
 
 
 def test_arrays_of_other_libraries_are_used_in_place() -> None:

@@ -126,9 +126,8 @@ class Kernel:
                 load_kernels([made])
                 self.compiled[layout] = made
             else:
-                asked = repr(layout._replace(packed=frozenset())), *sorted(layout.packed)
-                asked = "code", repr(self.recipe), *asked
-                code = stored(lambda: object_code(self.make_native(layout).text), *asked)
+                ordered = repr(layout._replace(packed=frozenset())), *sorted(layout.packed)
+                code = stored(lambda: object_code(self.make_native(layout).text), "code", repr(self.recipe), *ordered)
                 types = c_types((p.is_pointer, p.llvm_type) for p in self.signature.parameters)
                 self.compiled[layout] = LoadedKernel(code, self.name, types)
         return self.compiled[layout]

@@ -103,8 +103,3 @@ def pack(array: Any, lanes: int | None = None) -> Packed:
         data[whole, ..., : len(rest)] = np.moveaxis(rest, 0, -1)
         data[whole, ..., len(rest) :] = rest[-1][..., None]
     return Packed(data, count)
-
-
-def empty_packed(like: Packed, shape: tuple[int, ...], dtype: Any) -> Packed:
-    """Return an unwritten batch of items of another shape, beside one that exists."""
-    return Packed(np.empty((len(like.data), *shape, like.lanes), dtype), like.count)

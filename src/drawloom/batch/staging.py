@@ -40,7 +40,9 @@ class Operands:
         self.passed: list[Any] = []
         self.staged: list[Staged] = []
         self.split: list[Staged] = []
-        self.whole: list[tuple[Array, Array]] = []
+        # Copies of whole arrays live as long as their addresses are used; what is written goes back.
+        self.copies: list[Array] = []
+        self.written: list[tuple[Array, Array]] = []
         for number, (parameter, value) in enumerate(zip(signature.parameters, values)):
             if not parameter.is_pointer:
                 self.passed.append(value)
@@ -60,13 +62,14 @@ class Operands:
             else:
                 copy = np.array(value, order="C")
                 self.passed.append(copy.ctypes.data)
-                self.whole.append((value if parameter.is_written else copy, copy))
+                self.copies.append(copy)
+                if parameter.is_written:
+                    self.written.append((value, copy))
 
     def put_back(self) -> None:
         """Copy what was written to copies of whole arrays to where it belongs."""
-        for array, copy in self.whole:
-            if array is not copy:
-                array[...] = copy
+        for array, copy in self.written:
+            array[...] = copy
 
 
 def is_contiguous(array: Array) -> bool:

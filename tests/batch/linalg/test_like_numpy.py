@@ -11,6 +11,7 @@ import pytest
 from drawloom import batch
 from drawloom.batch import linalg
 from drawloom.batch.linalg import compiled, roads
+from tests.batch.cases import Tensor
 from tests.batch.linalg.references import make_definite, make_matrices, make_symmetric
 
 pytest.importorskip("pycparser")
@@ -230,19 +231,6 @@ def test_compiled_kernels_are_kept_on_disk(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setattr(compiled, "_kernels", {})
     with pytest.raises(TypeError):
         linalg.cholesky(a)
-
-
-class Tensor:
-    """What another library's array shows of itself; NumPy makes nothing of it."""
-
-    def __init__(self, array: Any) -> None:
-        self.array = array
-
-    def __dlpack__(self, **options: Any) -> Any:
-        return self.array.__dlpack__(**options)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return 1, 0
 
 
 @pytest.mark.parametrize("count", [3, COUNT])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from drawloom import batch
-from drawloom.batch.backends.chunk_ir import Chunk
+from drawloom.batch.backends.chunk_ir import Chunk, flatten
 from drawloom.batch.backends.chunking import cut_into_chunks
 from drawloom.batch.backends.layout import Layout
 from drawloom.batch.backends.native import NativeKernel
@@ -12,7 +12,7 @@ from drawloom.batch.backends.order import order_depth_first
 from drawloom.batch.backends.reloads import STACK
 from drawloom.batch.kernels import parse_ready, read_text
 from drawloom.batch.tuning.choose import choose_layout
-from drawloom.batch.tuning.cost import count_spills, flatten, simulate
+from drawloom.batch.tuning.cost import count_spills, simulate
 from tests.batch.cases import check_result, copied, make_arguments
 
 pytest.importorskip("pycparser")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from drawloom.batch.backends.chunk_ir import Chunk, ChunkLoop, ChunkProgram, Place, places_in
+from drawloom.batch.backends.chunk_ir import Chunk, ChunkProgram, Place, flatten, places_in
 from drawloom.batch.ir.ir import Kernel, Parameter
 
 LOADS: Final = ("load", "broadcast", "gather")
@@ -91,10 +91,4 @@ def parameter_text(parameter: Parameter) -> str:
 
 def read_pointers(chunks: list[Chunk]) -> set[str]:
     """Return the pointers that are loaded through."""
-    found: set[str] = set()
-    for chunk in chunks:
-        if chunk.op in LOADS:
-            found.add(chunk.detail.pointer)
-        elif isinstance(chunk.detail, ChunkLoop):
-            found |= read_pointers(chunk.detail.header) | read_pointers(chunk.detail.body)
-    return found
+    return {chunk.detail.pointer for chunk in flatten(chunks) if chunk.op in LOADS}

@@ -161,12 +161,17 @@ def is_lanewise(op: str) -> bool:
     return op in OPERATIONS or op.removesuffix(IN_RANGE) in CONVERSIONS
 
 
+def flatten(chunks: list[Chunk]) -> list[Chunk]:
+    """Return the instructions of a block and of the loops in it, each once."""
+    result: list[Chunk] = []
+    for chunk in chunks:
+        if isinstance(chunk.detail, ChunkLoop):
+            result += flatten(chunk.detail.header) + flatten(chunk.detail.body)
+        else:
+            result.append(chunk)
+    return result
+
+
 def places_in(chunks: list[Chunk]) -> list[Place]:
     """Return what chunks load and store, those in loops too."""
-    found: list[Place] = []
-    for chunk in chunks:
-        if isinstance(chunk.detail, Place):
-            found.append(chunk.detail)
-        elif isinstance(chunk.detail, ChunkLoop):
-            found += places_in(chunk.detail.header) + places_in(chunk.detail.body)
-    return found
+    return [chunk.detail for chunk in flatten(chunks) if isinstance(chunk.detail, Place)]

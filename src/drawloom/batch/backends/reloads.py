@@ -26,7 +26,7 @@ LOADS: Final = ("load", "broadcast")
 #: The name of the stack's slots for a type, as a pointer's; no parameter has it.
 STACK: Final = "stack "
 #: What holds no vector register.
-FREE: Final = ("constant", "carried", "argument", "group", "table")
+NO_REGISTER: Final = ("constant", "carried", "argument", "group", "table")
 
 
 def reload_from_memory(program: ChunkProgram, registers: int, *, use_stack: bool) -> None:
@@ -52,7 +52,7 @@ class Reloader:
         self.uses: dict[int, list[int]] = {}
         for place, chunk in enumerate(program.block):
             for operand in chunk.operands:
-                if operand.op not in FREE and operand.type != MASK:
+                if operand.op not in NO_REGISTER and operand.type != MASK:
                     self.uses.setdefault(operand.number, []).append(place)
         for places in self.uses.values():
             places.reverse()

@@ -1,8 +1,8 @@
 /* Solves A X = B by Gaussian elimination with partial pivoting, one matrix of N x N and RHS right-hand sides per group,
    all row-major. Each work-item holds a row. With EXCHANGE the row of a pivot is exchanged with that of the step's
    item, which costs little where lanes are matrices; otherwise no row is moved, and `step` says at which step an item's
-   row was the pivot. `certain` becomes 1 where X is finite and no pivot is as small as the rounding errors of a pivot may be, else 0.
-   INVERSE takes the unit matrix as B. */
+   row was the pivot. `certain` becomes 1 where X is finite and no pivot is as small as the rounding errors of a pivot
+   may be, else 0. INVERSE takes the unit matrix as B. */
 #define N get_local_size()
 #ifndef stored
 #define stored real

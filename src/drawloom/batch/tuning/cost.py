@@ -8,7 +8,8 @@ from __future__ import annotations
 import heapq
 from typing import Final, NamedTuple
 
-from drawloom.batch.backends.chunk_ir import Chunk, ChunkLoop, ChunkProgram, reads_one_element
+from drawloom.batch.backends.chunk_ir import Chunk, ChunkProgram, flatten, reads_one_element
+from drawloom.batch.backends.reloads import NO_REGISTER
 from drawloom.batch.ir.ir import BITS, MASK
 
 
@@ -113,17 +114,6 @@ def registers_of(chunk: Chunk, width: int, vector_bits: int) -> float:
     return max(1.0, width * BITS.get(type, 8) / vector_bits)
 
 
-def flatten(chunks: list[Chunk]) -> list[Chunk]:
-    """Return the instructions of a block and of the loops in it, each once."""
-    result: list[Chunk] = []
-    for chunk in chunks:
-        if isinstance(chunk.detail, ChunkLoop):
-            result += flatten(chunk.detail.header) + flatten(chunk.detail.body)
-        else:
-            result.append(chunk)
-    return result
-
-
 def count_spills(chunks: list[Chunk], registers: int) -> tuple[int, int]:
     """Return how often values that do not fit into the registers are stored or read again (Belady's rule).
 
@@ -133,7 +123,7 @@ def count_spills(chunks: list[Chunk], registers: int) -> tuple[int, int]:
     uses: dict[int, list[int]] = {}
     for place, chunk in enumerate(chunks):
         for operand in chunk.operands:
-            if operand.op not in FREE and operand.op != "table" and operand.type != MASK:
+            if operand.op not in NO_REGISTER and operand.type != MASK:
                 uses.setdefault(operand.number, []).append(place)
     for places in uses.values():
         places.reverse()

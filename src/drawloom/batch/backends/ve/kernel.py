@@ -6,7 +6,7 @@ import re
 from typing import Final, NamedTuple
 
 from drawloom.batch.backends import by_lane
-from drawloom.batch.backends.chunk_ir import Chunk, ChunkLoop, ChunkProgram
+from drawloom.batch.backends.chunk_ir import ChunkProgram, flatten
 from drawloom.batch.backends.chunking import cut_into_chunks
 from drawloom.batch.backends.layout import ORDERS, Layout
 from drawloom.batch.backends.order import order_depth_first
@@ -72,16 +72,6 @@ def choose_layout(kernel: Kernel) -> Choice:
 def cost(program: ChunkProgram) -> int:
     """Return roughly how many instructions a program has; what moves data counts for several."""
     return sum(MOVE_COST if chunk.op in MOVES else 1 for chunk in flatten(program.block))
-
-
-def flatten(block: list[Chunk]) -> list[Chunk]:
-    result: list[Chunk] = []
-    for chunk in block:
-        if isinstance(chunk.detail, ChunkLoop):
-            result += flatten(chunk.detail.header) + flatten(chunk.detail.body)
-        else:
-            result.append(chunk)
-    return result
 
 
 def widest_register(kernel: Kernel) -> int:
