@@ -193,6 +193,15 @@ def test_packed_arrays_that_do_not_fit_are_refused() -> None:
     assert (eight.data == 1).all()
 
 
+def test_fewer_groups_than_packed_items_are_refused_as_the_last_pack_would_write_items_beyond() -> None:
+    add = batch.kernel(ADD, wg_size=4)
+    a, b = batch.pack(np.ones((16, 4)), 8), batch.pack(np.ones((16, 4)), 8)
+    for groups in (5, 17):
+        with pytest.raises(LaunchError, match=f"16 items of 4 elements\n  expected {groups} groups with 4"):
+            add(a, b, 1, groups=groups)
+    assert (b.data == 1).all()
+
+
 def test_packed_arrays_are_for_the_vectors_of_the_cpu() -> None:
     add = batch.kernel(ADD, wg_size=4, device="cpu")
     ones = np.ones((16, 4))

@@ -189,7 +189,7 @@ def check_packed(signature: Signature, values: list[Any], groups: int) -> int:
         if not value.data.flags.c_contiguous or not value.data.flags.aligned:
             raise LaunchError(f"the data of {parameter.name} are not contiguous", signature.name)
         elements = element_count(value) // max(1, value.count)
-        if parameter.reach != OWN_GROUP or parameter.stride != elements or value.count < groups:
+        if parameter.reach != OWN_GROUP or parameter.stride != elements or value.count != groups:
             needed = f"{groups} groups with {parameter.stride} elements for each"
             if parameter.reach != OWN_GROUP:
                 needed = "an array: groups access other elements than their own"
