@@ -143,7 +143,10 @@ def result_bytes(intrinsic: Intrinsic) -> int:
 
 
 def draw_rows(count: int) -> NDArray[np.uint8]:
-    """Return rows whose registers are half random bits, half numbers of one size, with special ones among them."""
+    """Return rows whose registers are random bits, numbers of one size with special ones among them, or integers.
+
+    Half of the integers are small: shift counts within a lane, and lanes that are equal.
+    """
     rng = np.random.default_rng(0)
     rows = rng.integers(0, 256, (count, ROW), np.uint8)
     tame = rng.standard_normal((count // 4, ROW // 4)).astype(np.float32)
@@ -152,6 +155,10 @@ def draw_rows(count: int) -> NDArray[np.uint8]:
     wide = rng.standard_normal((count // 4, ROW // 8))
     wide[rng.random(wide.shape) < 0.1] = rng.choice(np.array([0, -0.0, 1, np.inf, -np.inf, np.nan, 1e-310]))
     rows[count // 4 : count // 2] = wide.view(np.uint8)
+    for start, dtype in ((count // 2, np.int32), (count // 2 + count // 8, np.int64)):
+        lanes = rows[start : start + count // 8].view(dtype)
+        small = rng.integers(-2, 67, lanes.shape, dtype)
+        lanes[:] = np.where(rng.random(lanes.shape) < 0.5, small, lanes)
     return rows
 
 
