@@ -246,12 +246,16 @@ def reference(kernel: Kernel, groups: int, arguments: dict[str, Any], contract: 
 
 def run_native(kernel: Kernel, native: Runnable, groups: int, arguments: dict[str, Any]) -> dict[str, Any]:
     result = copied(arguments)
+    run_in_place(kernel, native, groups, result)
+    return result
+
+
+def run_in_place(kernel: Kernel, native: Runnable, groups: int, arguments: dict[str, Any]) -> None:
     passed = [
-        result[parameter.name].ctypes.data if parameter.is_pointer else result[parameter.name]
+        arguments[parameter.name].ctypes.data if parameter.is_pointer else arguments[parameter.name]
         for parameter in kernel.parameters
     ]
     native.run(passed, 0, groups)
-    return result
 
 
 def difference(expected: dict[str, Any], found: dict[str, Any]) -> str:
