@@ -37,7 +37,7 @@ from tests.batch.backends.intrinsics import (
     load_cases,
     run_case,
 )
-from tests.batch.cases import check_result, make_arguments
+from tests.batch.cases import check_result, flat, make_arguments
 from tools.fuzz_batch import LARGEST_FRCG, PACKS, REALS, compile_as_c, difference, run_in_place
 from tools.fuzz_batch import Case as Layout
 
@@ -175,7 +175,7 @@ def check_kernels(checkout: Path, name: str, size: int) -> Iterator[str]:
                 run_in_place(kernel, model, groups, expected)
                 run_in_place(kernel, simde, groups, found)
                 check_result(name, size, arguments, found)
-                fault = difference(expected, found)
+                fault = difference(flat(expected), flat(found))
                 yield fault and f"{name}, {real}, groups of {size}, {isa.name}, {build_name}, {layout}: {fault}"
 
 

@@ -35,12 +35,12 @@ class Intrinsic(NamedTuple):
 
 
 class Case(NamedTuple):
-    """An intrinsic with its immediates, and its place among the intrinsic's cases."""
+    """An intrinsic with its immediates, and its place among the `shares` cases of the intrinsic."""
 
     intrinsic: Intrinsic
     constants: dict[str, int]
     place: int
-    count: int
+    shares: int
 
 
 def find_intrinsics(model: Path = MODEL) -> list[Intrinsic]:
@@ -89,7 +89,7 @@ def load_cases(cases: list[Case], isa: Isa, *options: str) -> ctypes.CDLL:
 
 def run_case(library: ctypes.CDLL, number: int, case: Case, rows: NDArray[np.uint8]) -> NDArray[Any]:
     """Return a case's results for its share of the rows: the cases of an intrinsic share all rows out."""
-    share = rows[case.place :: case.count]
+    share = rows[case.place :: case.shares]
     share = np.ascontiguousarray(share[::8] if case.intrinsic.result == "void" else share)
     filled = np.random.default_rng(1).integers(0, 256, MEMORY, np.uint8)
     results = np.empty((len(share), result_bytes(case.intrinsic)), np.uint8)
