@@ -3,7 +3,6 @@
 import pytest
 
 from drawloom import batch
-from drawloom.batch.backends.chunk_ir import reads_one_element
 from drawloom.batch.backends.chunking import cut_into_chunks
 from drawloom.batch.backends.layout import Layout
 from drawloom.batch.backends.llvm import emit_llvm
@@ -56,7 +55,7 @@ def test_one_element_for_all_lanes_is_no_gather() -> None:
     program = cut_into_chunks(kernel, Layout("columns", 1, 4))
     reads = [chunk for chunk in program.block if chunk.op == "read"]
     assert reads
-    assert all(reads_one_element(chunk) for chunk in reads)
+    assert all(chunk.detail.lane is not None for chunk in reads)
     assert "gather" not in emit_llvm(kernel, program, 1)
 
 

@@ -130,9 +130,13 @@ class ChunkProgram:
         del self.scopes[-scopes:]
 
 
-def reads_one_element(chunk: Chunk) -> bool:
-    """Return whether all lanes of a read that count are known to read one element of the table."""
-    return is_uniform(chunk.operands[1], np.flatnonzero(np.frombuffer(chunk.detail, np.bool_)).tolist())
+class Read(NamedTuple):
+    """The detail of a read. `wanted` says which lanes count, a byte for each; `lane` is one of them if all are known to
+    read one element of the table, which is `offset` elements behind that lane's index."""
+
+    wanted: bytes
+    lane: int | None = None
+    offset: int = 0
 
 
 def is_uniform(chunk: Chunk, lanes: list[int]) -> bool:

@@ -17,8 +17,8 @@ from drawloom.batch.backends.chunk_ir import (
     ChunkLoop,
     ChunkProgram,
     Place,
+    Read,
     places_in,
-    reads_one_element,
 )
 from drawloom.batch.backends.reloads import STACK
 from drawloom.batch.ir.ir import DTYPES, MASK, Kernel
@@ -486,13 +486,14 @@ done:
 
     def emit_read(self, chunk: Chunk, name: str) -> None:
         table, index = chunk.operands
+        read: Read = chunk.detail
         type = memory_type(chunk.type)
-        if reads_one_element(chunk):
+        if read.lane is not None:
             self.read_one(chunk, name, type)
             return
         pointers = self.temporary()
         self.line(f"{pointers} = getelementptr {type}, ptr {self.names[table.number]}, {self.typed(index)}")
-        wanted = np.frombuffer(chunk.detail, np.bool_)
+        wanted = np.frombuffer(read.wanted, np.bool_)
         mask = f"{self.vector(MASK)} <{', '.join(f'i1 {int(lane)}' for lane in wanted)}>"
         target = name if type == chunk.type else self.temporary()
         self.gather(target, type, f"<{self.width} x ptr> align {size_of(type)} {pointers}", mask)
@@ -502,10 +503,10 @@ done:
     def read_one(self, chunk: Chunk, name: str, type: str) -> None:
         """Read one element of a table for all lanes."""
         table, index = chunk.operands
-        place, address, number = self.temporary(), self.temporary(), self.temporary()
-        lane = int(np.frombuffer(chunk.detail, np.bool_).argmax())
-        self.line(f"{place} = extractelement {self.typed(index)}, i64 {lane}")
-        self.line(f"{address} = getelementptr {type}, ptr {self.names[table.number]}, i64 {place}")
+        place, base, address, number = (self.temporary() for _ in range(4))
+        self.line(f"{place} = extractelement {self.typed(index)}, i64 {chunk.detail.lane}")
+        self.line(f"{base} = getelementptr {type}, ptr {self.names[table.number]}, i64 {place}")
+        self.line(f"{address} = getelementptr {type}, ptr {base}, i64 {chunk.detail.offset}")
         self.line(f"{number} = load {type}, ptr {address}, align {size_of(type)}")
         if type != chunk.type:
             narrow = self.temporary()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from drawloom.batch.backends.chunk_ir import Chunk
+from drawloom.batch.backends.chunk_ir import Chunk, Read, is_uniform
 from drawloom.batch.ir.ir import MASK, Format, Lanes, Value
 
 if TYPE_CHECKING:
@@ -106,13 +106,20 @@ def read_table(chunker: Chunker, value: Value) -> list[Chunk | None]:
         if not row.any():
             result.append(None)
             continue
-        place = find_place(chunker, value, found, number)
-        result.append(chunker.program.shared("read", value.type, (table, place), row.tobytes()))
+        place, offset = find_place(chunker, value, found, number)
+        lanes = np.flatnonzero(row)
+        if is_uniform(place, lanes.tolist()) and (offset[lanes] == offset[lanes[0]]).all():
+            read = Read(row.tobytes(), int(lanes[0]), int(offset[lanes[0]]))
+        else:
+            read = Read(row.tobytes())
+            if offset.any():
+                place = chunker.program.shared("add", "i64", (place, chunker.constant("i64", offset)))
+        result.append(chunker.program.shared("read", value.type, (table, place), read))
     return result
 
 
-def find_place(chunker: Chunker, value: Value, found: ItemLookup | None, number: int) -> Chunk:
-    """Return where each lane of a chunk of a lookup reads in the vectors of its source."""
+def find_place(chunker: Chunker, value: Value, found: ItemLookup | None, number: int) -> tuple[Chunk, Lanes]:
+    """Return where each lane of a chunk of a lookup reads in the vectors of its source: a sum of both."""
     program, width = chunker.program, chunker.width
     source, index = value.operands
     group_stride, item_stride, element_stride = chunker.layout.strides(source.format)
@@ -134,6 +141,4 @@ def find_place(chunker: Chunker, value: Value, found: ItemLookup | None, number:
             item = program.shared("udiv", "i64", (place, extent))
             element = program.shared("urem", "i64", (place, extent))
             place = program.shared("add", "i64", (times(item, item_stride), times(element, element_stride)))
-    if not offset.any():
-        return place
-    return program.shared("add", "i64", (place, chunker.constant("i64", offset)))
+    return place, offset

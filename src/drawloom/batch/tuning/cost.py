@@ -8,7 +8,7 @@ from __future__ import annotations
 import heapq
 from typing import Final, NamedTuple
 
-from drawloom.batch.backends.chunk_ir import Chunk, ChunkProgram, flatten, reads_one_element
+from drawloom.batch.backends.chunk_ir import Chunk, ChunkProgram, flatten
 from drawloom.batch.backends.reloads import NO_REGISTER
 from drawloom.batch.ir.ir import BITS, MASK
 
@@ -94,7 +94,7 @@ def price_of(chunk: Chunk, width: int) -> Price:
         return Price(0.0, 0.0)
     if chunk.op == "shuffle":
         return SHUFFLE
-    if chunk.op == "read" and reads_one_element(chunk):
+    if chunk.op == "read" and chunk.detail.lane is not None:
         return READ_ONE
     if chunk.op in BY_LANE:
         return Price(BY_LANE[chunk.op] * width, 20.0)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from drawloom.batch.backends.by_lane import EXPRESSIONS, FUNCTIONS, saturating_conversion
 from drawloom.batch.backends.c_text import C_TYPES, FunctionText, parameter_text
-from drawloom.batch.backends.chunk_ir import Chunk, ChunkLoop, ChunkProgram, Place
+from drawloom.batch.backends.chunk_ir import Chunk, ChunkLoop, ChunkProgram, Place, Read
 from drawloom.batch.backends.simd.isa import AVX2_FUNCTIONS, CARRIERS, I32, I64, Carrier, Isa
 from drawloom.batch.backends.simd.masks import carrier_of, masks_of
 from drawloom.batch.backends.simd.shuffles import Pick, arrange, blend
@@ -446,13 +446,16 @@ class Emitter(FunctionText):
     def emit_read(self, chunk: Chunk) -> None:
         table, index = chunk.operands
         carrier = carrier_of(self.mask_bytes) if table.type == MASK else CARRIERS[table.type]
-        registers = self.of(table)
+        registers, places = self.of(table), self.of(index)
+        read: Read = chunk.detail
+        if read.offset:
+            ahead = self.isa.broadcast(I64, str(read.offset))
+            places = [self.isa.format(self.template("add", I64), I64, place, ahead) for place in places]
         if registers[0].startswith("table"):
-            wanted = np.frombuffer(chunk.detail, np.bool_)
-            masks = self.constant_mask(wanted, 8)
-            results = self.gathered(memory_name(carrier), registers[0], self.of(index), masks)
+            masks = self.constant_mask(np.frombuffer(read.wanted, np.bool_), 8)
+            results = self.gathered(memory_name(carrier), registers[0], places, masks)
         else:
-            results = self.permuted(carrier, registers, self.of(index))
+            results = self.permuted(carrier, registers, places)
         if chunk.type == MASK:
             results = [self.masks.from_vector(result, self.mask_bytes) for result in results]
         self.define(chunk, results)

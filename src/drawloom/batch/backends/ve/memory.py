@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from drawloom.batch.backends.chunk_ir import Chunk, Place, reads_one_element
+from drawloom.batch.backends.chunk_ir import Chunk, Place, Read
 from drawloom.batch.backends.ve.instructions import GATHERS, LOADS, SCATTERS, STORES
 from drawloom.batch.backends.ve.lanes import LaneLoops
 from drawloom.batch.backends.ve.values import at, make_mask
@@ -225,11 +225,12 @@ class Memory(LaneLoops):
         type = "i64" if table.type == MASK else table.type
         size = 4 if self.is_packed(type) else 8
         letters = type if size == 4 else "i64"
-        wanted = np.frombuffer(chunk.detail, np.bool_)
-        if reads_one_element(chunk):
-            lane = int(wanted.argmax())
-            part, element = divmod(lane, self.n)
-            place = f"{at(base, offset)} + {size} * _vel_lvsl_svs({self.need(index)[part]}, {element})"
+        read: Read = chunk.detail
+        wanted = np.frombuffer(read.wanted, np.bool_)
+        if read.lane is not None:
+            part, element = divmod(read.lane, self.n)
+            lane = f"_vel_lvsl_svs({self.need(index)[part]}, {element})"
+            place = f"{at(base, offset + size * read.offset)} + {size} * {lane}"
             results = self.one_element(place, size)
         else:
             addresses = self.indexed_addresses(index, at(base, offset), size)
