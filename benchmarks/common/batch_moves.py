@@ -15,7 +15,7 @@ from unittest.mock import patch
 import numpy as np
 
 from drawloom.batch.backends import chunking, moves
-from drawloom.batch.backends.chunk_ir import Chunk, ChunkProgram
+from drawloom.batch.backends.chunk_ir import Chunk, ChunkProgram, Read
 from drawloom.batch.backends.simd import emit
 
 #: Moves between lanes that are not left to memory, each with those before it.
@@ -57,7 +57,7 @@ def store_and_gather(program: ChunkProgram, row: moves.Row, chunks: dict[int, Ch
     index = program.shared("constant", "i64", (), np.array(places, np.int64).tobytes())
     read = np.array([source is not None for source in row])
     table = add("table", operands[0].type, operands)
-    return add("read", table.type, (table, index), read.tobytes())
+    return add("read", table.type, (table, index), Read(read.tobytes()))
 
 
 @contextmanager

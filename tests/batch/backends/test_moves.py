@@ -2,10 +2,16 @@
 
 import random
 
+import numpy as np
 import pytest
 
+from benchmarks.common.batch_moves import MOVES, moves_up_to
+from drawloom.batch import lower
 from drawloom.batch.backends.chunk_ir import Chunk, ChunkProgram
 from drawloom.batch.backends.moves import Row, Source, assemble
+from drawloom.batch.backends.native import NativeKernel
+from drawloom.batch.kernels import parse_ready
+from tests.batch.cases import make_arguments
 
 
 def run(width: int, rows: list[Row], count: int) -> tuple[list[list[int] | None], int]:
@@ -91,3 +97,20 @@ def test_random_exchanges_of_address_bits() -> None:
         row_of = [Source(source // width, source % width) for source in sources]
         rows: list[Row] = [list(row_of[start : start + width]) for start in range(0, len(row_of), width)]
         check(width, rows, count)
+
+
+def test_moves_that_are_left_to_memory_change_no_result() -> None:
+    pytest.importorskip("pycparser")
+    lowered = lower(parse_ready("ldus", wg_size=4, real="double"))
+    arguments = make_arguments("ldus", 4, 8, np.float64)
+    results, reads = [], []
+    for kind in range(len(MOVES)):
+        with moves_up_to(kind):
+            native = NativeKernel(lowered, "rows", 1)
+        matrices = arguments["mat_a"].copy()
+        native.run([matrices.ctypes.data], 0, 8)
+        results.append(matrices.tobytes())
+        reads.append(sum(chunk.op == "read" for chunk in native.program.block))
+    assert len(set(results)) == 1
+    assert reads == sorted(reads, reverse=True)
+    assert reads[0] > reads[2] > reads[-1] == 0
