@@ -6,6 +6,7 @@ from drawloom import batch
 from drawloom.batch.backends.chunking import cut_into_chunks
 from drawloom.batch.backends.layout import Layout
 from drawloom.batch.backends.llvm import emit_llvm
+from drawloom.batch.backends.native import NativeCode
 from drawloom.batch.ir.ir import Kernel
 from drawloom.batch.ir.printer import show_kernel
 
@@ -57,6 +58,19 @@ def test_one_element_for_all_lanes_is_no_gather() -> None:
     assert reads
     assert all(chunk.detail.lane is not None for chunk in reads)
     assert "gather" not in emit_llvm(kernel, program, 1)
+
+
+def test_one_element_for_all_lanes_is_no_gather_where_its_index_leaves_its_register() -> None:
+    text = NativeCode(lower(PIVOT.replace("3", "4"), wg_size=4), "columns", 1, 4, registers=1).text
+    assert "store volatile <4 x i64>" in text
+    assert "gather" not in text
+
+
+def test_columns_of_one_item_share_their_index() -> None:
+    program = cut_into_chunks(lower(PIVOT.replace("3", "4"), wg_size=4), Layout("columns", 1, 4))
+    reads = [chunk for chunk in program.block if chunk.op == "read"]
+    assert sorted(chunk.detail.offset for chunk in reads) == [0, 4, 8, 12]
+    assert len({chunk.operands[1].number for chunk in reads}) == 1
 
 
 def test_a_loop_that_a_parameter_counts_needs_no_mask() -> None:

@@ -489,7 +489,7 @@ done:
         read: Read = chunk.detail
         type = memory_type(chunk.type)
         if read.lane is not None:
-            self.read_one(chunk, name, type)
+            self.read_one(chunk, name, type, read.lane)
             return
         pointers = self.temporary()
         self.line(f"{pointers} = getelementptr {type}, ptr {self.names[table.number]}, {self.typed(index)}")
@@ -500,11 +500,11 @@ done:
         if type != chunk.type:
             self.line(f"{name} = trunc {self.vector(type)} {target} to {self.vector(chunk.type)}")
 
-    def read_one(self, chunk: Chunk, name: str, type: str) -> None:
-        """Read one element of a table for all lanes."""
+    def read_one(self, chunk: Chunk, name: str, type: str, lane: int) -> None:
+        """Read one element of a table for all lanes, behind the place that a lane of the index says."""
         table, index = chunk.operands
         place, base, address, number = (self.temporary() for _ in range(4))
-        self.line(f"{place} = extractelement {self.typed(index)}, i64 {chunk.detail.lane}")
+        self.line(f"{place} = extractelement {self.typed(index)}, i64 {lane}")
         self.line(f"{base} = getelementptr {type}, ptr {self.names[table.number]}, i64 {place}")
         self.line(f"{address} = getelementptr {type}, ptr {base}, i64 {chunk.detail.offset}")
         self.line(f"{number} = load {type}, ptr {address}, align {size_of(type)}")

@@ -226,7 +226,6 @@ class Memory(LaneLoops):
         size = 4 if self.is_packed(type) else 8
         letters = type if size == 4 else "i64"
         read: Read = chunk.detail
-        wanted = np.frombuffer(read.wanted, np.bool_)
         if read.lane is not None:
             part, element = divmod(read.lane, self.n)
             lane = f"_vel_lvsl_svs({self.need(index)[part]}, {element})"
@@ -234,6 +233,7 @@ class Memory(LaneLoops):
             results = self.one_element(place, size)
         else:
             addresses = self.indexed_addresses(index, at(base, offset), size)
+            wanted = np.frombuffer(read.wanted, np.bool_)
             masks = None if wanted.all() else [make_mask(row) for row in wanted.reshape(self.parts, -1)]
             results = self.gather(letters, addresses, masks)
         if table.type == MASK:
