@@ -77,6 +77,10 @@ def alternate(
     return best
 
 
+def layout_name(kernel: Any) -> str:
+    return f"{kernel.order} {kernel.pack}{' depth-first' if kernel.depth_first else ''}"
+
+
 def aligned(arguments: dict[str, Any]) -> dict[str, Any]:
     """Return copies of arrays that begin at multiples of 64 bytes."""
     result = dict(arguments)
@@ -154,7 +158,7 @@ def measure(
     best = alternate(sides, restore, clock)
     bandwidth = moved_bytes(kernel, arguments) / best["ours"] / 1e9
     ratios = [best[side] / best["ours"] for side in libraries]
-    layout = f"{kernel.order} {kernel.pack}{' depth-first' if kernel.depth_first else ''}"
+    layout = layout_name(kernel)
     row = [name, str(size), real, layout, *[f"{seconds * 1e3:.2f}" for seconds in best.values()],
            *[f"{ratio:.2f}" for ratio in ratios], f"{bandwidth:.0f}", f"{compile_seconds:.1f}"]  # fmt: skip
     return row, ratios

@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import ctypes
 import itertools
-import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -24,14 +23,11 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-# The plain sources, also where a compiled build is on the path: only there can moves be replaced.
-sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
-# The kernel cache does not tell apart orders of instructions, which figure 8 sets.
-os.environ["DRAWLOOM_CACHE"] = "off"
+sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
 
-from benchmarks.batch import SIZES, TYPES, aligned, alternate, compile_plain, head, measure  # noqa: E402
+from benchmarks.batch import SIZES, TYPES, aligned, alternate, compile_plain, head, layout_name, measure  # noqa: E402
 from benchmarks.common.batch_moves import MOVES, moves_up_to  # noqa: E402
 from benchmarks.common.timing import (  # noqa: E402
     add_features,
@@ -107,10 +103,6 @@ def time_ldus(sides: dict[str, Factorise], size: int, real: str, setting: Settin
 def ldus_in(size: int, real: str, **layout: Any) -> batch.Kernel:
     kernel: batch.Kernel = batch.kernel(read_text("ldus"), wg_size=size, defines={"real": real}, **layout)
     return kernel
-
-
-def layout_name(kernel: batch.Kernel) -> str:
-    return f"{kernel.order} {kernel.pack}{' depth-first' if kernel.depth_first else ''}"
 
 
 def figure_8(setting: Setting) -> Iterator[Table]:

@@ -126,7 +126,7 @@ class Kernel:
                 load_kernels([made])
                 self.compiled[layout] = made
             else:
-                ordered = repr(layout._replace(packed=frozenset())), *sorted(layout.packed)
+                ordered = repr((layout._replace(packed=frozenset()), self.depth_first)), *sorted(layout.packed)
                 code = stored(lambda: object_code(self.make_native(layout).text), "code", repr(self.recipe), *ordered)
                 types = c_types((p.is_pointer, p.llvm_type) for p in self.signature.parameters)
                 self.compiled[layout] = LoadedKernel(code, self.name, types)
