@@ -106,7 +106,7 @@ def test_moves_that_are_left_to_memory_change_no_result() -> None:
     results, reads = [], []
     for kind in range(len(MOVES)):
         with moves_up_to(kind):
-            native = NativeKernel(lowered, "rows", 1)
+            native = NativeKernel(lowered, "rows", 1, 8)
         matrices = arguments["mat_a"].copy()
         native.run([matrices.ctypes.data], 0, 8)
         results.append(matrices.tobytes())

@@ -53,6 +53,6 @@ def test_conversions_saturate(integer: str, real: str) -> None:
 
 def test_conversions_of_vectors_are_not_left_to_llvm() -> None:
     text = "__kernel void k(const double *x, ulong *z) { z[get_global_id()] = x[get_global_id()]; }"
-    code = NativeCode(batch.lower(batch.parse_file(text, wg_size=8)["k"]), "rows", 1).text
+    code = NativeCode(batch.lower(batch.parse_file(text, wg_size=8)["k"]), "rows", 1, 8).text
     assert "llvm.fpto" not in code
     assert code.count("fptoui <") == 1
