@@ -64,3 +64,16 @@ def test_loads_and_stores_fill_a_register_at_most() -> None:
         moved = re.findall(r"(?:load|store) (?:volatile )?<(\d+) x (\w+)>", code)
         assert moved
         assert max(int(lanes) * BITS[type] for lanes, type in moved) <= 512
+
+
+@pytest.mark.parametrize("type", ["short", "uchar"])
+def test_a_masked_store_of_narrow_numbers_keeps_the_elements_after_it(type: str) -> None:
+    """LLVM found that the mask is a constant with one lane and stored 32 bits."""
+    text = f"""__kernel void k(const int *x, {type} *z) {{
+        const int *p = x + get_global_id() * 6;
+        if (!(p < p + 0)) z[get_global_id() * 6 + 3] = p[1] - 1.0f;
+    }}"""
+    kernel = batch.lower(batch.parse_file(text, wg_size=1)["k"])
+    x, z = np.arange(6, dtype=np.int32), np.full(6, 9, np.int16 if type == "short" else np.uint8)
+    NativeKernel(kernel, "rows", 1, 8, depth_first=True).run([x.ctypes.data, z.ctypes.data], 0, 1)
+    np.testing.assert_array_equal(z, [9, 9, 9, 0, 9, 9])

@@ -73,7 +73,8 @@ class Emitter:
         self.lines: list[str] = []
         self.declarations: dict[str, str] = {}
         self.names: dict[int, str] = {}
-        self.allocas: list[str] = []
+        self.entry: list[str] = []
+        self.has_every_lane = False
         self.label = "pack"
         self.temporaries = 0
         self.streamed: set[str] = set()
@@ -110,11 +111,11 @@ class Emitter:
                 self.prefetch(place)
         body = "\n".join(self.lines)
         fence = self.fence()
-        allocas = "".join(line + "\n" for line in self.allocas)
+        entry = "".join(line + "\n" for line in self.entry)
         declarations = "\n".join(self.declarations.values())
         return f"""define void @{self.kernel.name}({parameters}) nounwind {{
 entry:
-{allocas}  %some = icmp slt i64 %first, %last
+{entry}  %some = icmp slt i64 %first, %last
   br i1 %some, label %pack, label %done
 pack:
   %group = phi i64 [ %first, %entry ], [ %following, %{self.label} ]
@@ -174,7 +175,7 @@ done:
             base = f"%{place.pointer}"
             if place.pointer == STACK + place.type:
                 base = f"%stack.{place.type}"
-                self.allocas.append(f"  {base} = alloca [{self.program.stack[place.type]} x {place.type}], align 64")
+                self.entry.append(f"  {base} = alloca [{self.program.stack[place.type]} x {place.type}], align 64")
             if place.terms:
                 base = self.temporary()
                 self.line(f"{base} = getelementptr {place.type}, ptr %{place.pointer}, i64 {total}")
@@ -373,9 +374,30 @@ done:
             return
         function, vector = f"llvm.masked.store.{self.suffix(place.type)}.p0", self.vector(place.type)
         self.declare(function, "void", f"{vector}, ptr, {self.vector(MASK)}")
+        mask = self.typed(chunk.operands[1])
+        if value.type != place.type:
+            mask = self.hide_from_llvm(mask)
         stored = f"{vector} {self.narrowed(value, place.type)}"
-        arguments = f"{stored}, ptr align {size_of(place.type)} {address}, {self.typed(chunk.operands[1])}"
-        self.line(f"call void @{function}({arguments})")
+        self.line(f"call void @{function}({stored}, ptr align {size_of(place.type)} {address}, {mask})")
+
+    def hide_from_llvm(self, mask: str) -> str:
+        """Return the same mask as one that LLVM cannot take for a constant.
+
+        With AVX-512, LLVM 22 turns a masked store of truncated numbers, where it finds that the mask is a constant with
+        one lane, into a store of that lane before the truncation, which overwrites the elements after it.
+        """
+        if not self.has_every_lane:
+            self.has_every_lane = True
+            bytes, zeros = f"<{self.width} x i8>", f"<{self.width} x i32> zeroinitializer"
+            self.entry += [
+                '  %every.number = call i8 asm "", "=r,0"(i8 1)',
+                f"  %every.first = insertelement {bytes} poison, i8 %every.number, i64 0",
+                f"  %every.byte = shufflevector {bytes} %every.first, {bytes} poison, {zeros}",
+                f"  %every.lane = icmp ne {bytes} %every.byte, zeroinitializer",
+            ]
+        hidden = self.temporary()
+        self.line(f"{hidden} = and {mask}, %every.lane")
+        return f"{self.vector(MASK)} {hidden}"
 
     def narrowed(self, value: Chunk, type: str) -> str:
         """Return the name of a value as elements of memory, which may be narrower than its lanes."""
@@ -474,7 +496,7 @@ done:
         type = memory_type(chunk.type)
         size = size_of(type)
         whole = len(chunk.operands) * self.width
-        self.allocas.append(f"  {name} = alloca [{whole} x {type}], align 64")
+        self.entry.append(f"  {name} = alloca [{whole} x {type}], align 64")
         for number, operand in enumerate(chunk.operands):
             text = self.names[operand.number]
             if type != chunk.type:
