@@ -40,6 +40,7 @@ from drawloom.batch.ir.parser import parse_kernel
 from drawloom.batch.ir.printer import show_kernel
 from drawloom.batch.ir.verifier import verify
 from drawloom.batch.kernels import READY, parse_ready
+from drawloom.cuda.clang import CompileError
 from drawloom.errors import Error
 from tests.batch.backends.ve_model import ModelKernel, load_on_model
 from tests.batch.cases import flat, make_arguments
@@ -277,7 +278,12 @@ def check_as_asked(seed: int, options: argparse.Namespace) -> list[Verdict]:
         return [Verdict(fault, counts={"refused with a place": int(is_refused)})]
     if options.cuda:
         return [Verdict(check_cuda(seed, options.cuda))]
-    found = check(seed, options.backend, options.largest)
+    try:
+        found = check(seed, options.backend, options.largest)
+    except CompileError as error:
+        if "internal compiler error" not in str(error):
+            raise
+        return [Verdict(refused="the C compiler fails with an internal error")]
     return [Verdict(refused=f"more than {options.largest} instructions") if found is None else Verdict(found)]
 
 

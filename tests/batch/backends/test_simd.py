@@ -359,3 +359,44 @@ def test_a_mask_keeps_its_name_where_an_access_narrows_it() -> None:
     code = SimdKernel(batch.lower(kernel), AVX512, "rows", 1, 4).text
     assert len(re.findall(r"mask_storeu_pd\([^;]*& \(__mmask8\)0xf\)", code)) == 2
     assert "0xf) & (__mmask8)0xf" not in code
+
+
+#: A kernel whose gather takes known places, among loops from which gcc moves constants.
+KNOWN_PLACES = """
+ulong widened(long x) { return x; }
+__kernel void k(const int *x, const uchar *y, double *w, long *z, int number, double factor) {
+    double a[3];
+    uint b[3];
+    for (int i = 0; i < 3; ++i)
+        b[i] = y[i];
+    ulong r = 0;
+    for (int i = 1; i < 4; ++i) {
+        for (int j = 0; j < 4; ++j) {
+            double c = b[1] - b[0];
+            a[i % 3] = b[0];
+            b[0] = (widened(x[get_global_id() * 6 + 3]) * - c) + 1;
+        }
+    }
+    w[get_global_id() * 6 + 1] = r;
+    z[get_global_id() * 6 + 1] = a[2];
+}
+"""
+
+
+@pytest.mark.parametrize("target", ISAS)
+def test_a_gather_of_known_places_keeps_its_mask(target: str) -> None:
+    """For AVX2 gcc 12 built the places in the register of the mask, as soon as it knew them."""
+    kernel = batch.parse_file(KNOWN_PLACES, wg_size=2)["k"]
+    native = SimdKernel(batch.lower(kernel), ISAS[target], "interleaved", 1, 8, depth_first=True)
+    load([native], by_model=False)
+    arguments: Arguments = {
+        "x": np.array([0, 4, 0, 6, 5, 0, 8, 4, 9, -1, -5, 9], np.int32),
+        "y": np.array([5, 7, 4], np.uint8),
+        "w": np.full(12, 8.0),
+        "z": np.full(12, 8, np.int64),
+        "number": 3,
+        "factor": 0.5,
+    }
+    expected = copied(arguments)
+    batch.interpret(kernel, 1, expected)
+    assert same(expected, run(native, arguments, 1))

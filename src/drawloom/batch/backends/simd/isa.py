@@ -323,16 +323,18 @@ AVX2: Final = Isa(
         ("stream", "i32"): "_mm256_stream_si256((__m256i *)({0}), {1})",
         ("stream", "i64"): "_mm256_stream_si256((__m256i *)({0}), {1})",
         # A gather by 4 indices of 64 bits; lanes of 32 bits come as half a register. {2} is a mask of 64-bit lanes.
-        ("gather", "float"): "_mm256_mask_i64gather_ps(_mm_setzero_ps(), {0}, {1}, _mm_castsi128_ps("
+        ("gather", "float"): "_mm256_mask_i64gather_ps(_mm_setzero_ps(), {0}, places({1}), _mm_castsi128_ps("
         "_mm256_castsi256_si128(_mm256_permutevar8x32_epi32({2}, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6)))), 4)",
-        ("gather", "double"): "_mm256_mask_i64gather_pd(_mm256_setzero_pd(), {0}, {1}, _mm256_castsi256_pd({2}), 8)",
-        ("gather", "i32"): "_mm256_mask_i64gather_epi32(_mm_setzero_si128(), (const int *)({0}), {1}, "
+        ("gather", "double"): "_mm256_mask_i64gather_pd(_mm256_setzero_pd(), {0}, places({1}), "
+        "_mm256_castsi256_pd({2}), 8)",
+        ("gather", "i32"): "_mm256_mask_i64gather_epi32(_mm_setzero_si128(), (const int *)({0}), places({1}), "
         "_mm256_castsi256_si128(_mm256_permutevar8x32_epi32({2}, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6))), 4)",
-        ("gather", "i64"): "_mm256_mask_i64gather_epi64(_mm256_setzero_si256(), (const long long *)({0}), {1}, {2}, 8)",
+        ("gather", "i64"): "_mm256_mask_i64gather_epi64(_mm256_setzero_si256(), (const long long *)({0}), "
+        "places({1}), {2}, 8)",
     },
 )
 
-#: AVX2's products and arithmetic shifts of 64 bits.
+#: AVX2's products and arithmetic shifts of 64 bits, and the places of a gather.
 AVX2_FUNCTIONS: Final = {
     "mullo_i64": """static inline __m256i mullo_i64(__m256i a, __m256i b)
 {
@@ -345,6 +347,14 @@ AVX2_FUNCTIONS: Final = {
 {
     const __m256i sign = _mm256_cmpgt_epi64(_mm256_setzero_si256(), a);
     return _mm256_xor_si256(_mm256_srlv_epi64(_mm256_xor_si256(a, sign), count), sign);
+}""",
+    # gcc 12 built places that it knew in the register of the gather's mask.
+    "places": """static inline __m256i places(__m256i index)
+{
+#if defined __GNUC__ && defined __AVX2__
+    __asm__("" : "+x"(index));
+#endif
+    return index;
 }""",
 }
 
