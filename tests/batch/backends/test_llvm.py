@@ -8,6 +8,7 @@ import pytest
 
 from drawloom import batch
 from drawloom.batch.backends.chunking import fill_integers
+from drawloom.batch.backends.llvm import fill_spread
 from drawloom.batch.backends.native import NativeCode, NativeKernel
 from drawloom.batch.ir.ir import BITS
 
@@ -50,6 +51,12 @@ def test_lanes_that_nothing_reads_repeat_the_first_block() -> None:
     assert fill_integers([0, 5, -1, -1, -1, -1, -1, -1], 2) == [0, 5, 0, 0, 0, 0, 0, 0]
     assert fill_integers([0, 1, 1, -1, -1, -1, -1, -1], 2) == [0, 1, 1, 0, 0, 0, 0, 0]
     assert fill_integers([-1] * 4, 2) == [-1] * 4
+
+
+def test_neighbours_that_are_spread_out_have_no_gaps() -> None:
+    """LLVM aborted: it cannot select zero_extend_vector_inreg."""
+    assert fill_spread((8, -1, 9, -1, 10, -1, -1, -1)) == [8, 8, 9, 9, 10, -1, -1, -1]
+    assert fill_spread((-1, 0, -1, -1, 1, 7, -1, 9)) == [-1, 0, 0, 0, 1, 7, -1, 9]
 
 
 def test_loads_and_stores_fill_a_register_at_most() -> None:

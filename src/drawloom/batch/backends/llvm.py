@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -279,7 +280,7 @@ done:
         self.splat(name, chunk.type, scalar)
 
     def emit_shuffle(self, chunk: Chunk, name: str) -> None:
-        lanes = ", ".join(f"i32 {lane}" if lane >= 0 else "i32 poison" for lane in chunk.detail)
+        lanes = ", ".join(f"i32 {lane}" if lane >= 0 else "i32 poison" for lane in fill_spread(chunk.detail))
         second = self.names[chunk.operands[1].number] if len(chunk.operands) > 1 else "poison"
         operands = f"{self.typed(chunk.operands[0])}, {self.vector(chunk.type)} {second}"
         self.line(f"{name} = shufflevector {operands}, <{self.width} x i32> <{lanes}>")
@@ -581,6 +582,22 @@ done:
 def volatile(place: Place) -> str:
     """Return "volatile " for slots of the stack: else LLVM 22 moves a load of some lanes past the slot's next store."""
     return "volatile " if place.pointer.startswith(STACK) else ""
+
+
+def fill_spread(sources: tuple[int, ...]) -> list[int]:
+    """Fill the gaps between neighbours that are spread out: 8, -1, 9, -1, 10 becomes 8, 8, 9, 9, 10.
+
+    LLVM 22 takes what is spread out for numbers that are extended, and with AVX-512 aborts at some.
+
+    Args:
+        sources: The lane that each lane comes from; -1 where nothing reads it.
+    """
+    filled = list(sources)
+    live = [lane for lane, source in enumerate(sources) if source >= 0]
+    for left, right in itertools.pairwise(live):
+        if sources[right] == sources[left] + 1:
+            filled[left + 1 : right] = [sources[left]] * (right - left - 1)
+    return filled
 
 
 def constant_lanes(mask: Chunk) -> list[int]:
