@@ -138,7 +138,7 @@ def test_what_was_compiled_once_is_read_from_disk(
         raise AssertionError("compiled again")
 
     monkeypatch.setattr("drawloom.batch.compile.parse_file", fail)
-    monkeypatch.setattr("drawloom.batch.compile.object_code", fail)
+    monkeypatch.setattr("drawloom.batch.backends.native.object_code", fail)
     assert np.array_equal(run(), expected)
     with pytest.raises(AssertionError, match="compiled again"):
         batch.kernel(text, wg_size=4, order="interleaved", pack=4)

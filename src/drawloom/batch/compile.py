@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping
 from functools import cached_property
@@ -10,12 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, overload
 
 from drawloom.batch.arguments import Launch, check_launch
+from drawloom.batch.backends.entry import job_words
 from drawloom.batch.backends.layout import ORDERS
-from drawloom.batch.backends.native import LoadedKernel, NativeCode, c_types, default_width, object_code
+from drawloom.batch.backends.native import LoadedKernel, NativeCode, default_width
 from drawloom.batch.backends.simd.emit import emit_file
 from drawloom.batch.backends.simd.isa import Isa
 from drawloom.batch.backends.simd.native import SimdKernel, find_isa, load_kernels, vector_width
 from drawloom.batch.backends.ve import kernel as ve
+from drawloom.batch.call_plans import MOST_PLANS, CallPlan, Key, call_key, make_plan
 from drawloom.batch.frontend import syntax
 from drawloom.batch.frontend.includes import included_texts
 from drawloom.batch.frontend.lower import lower
@@ -28,7 +31,8 @@ from drawloom.batch.stored import stored
 from drawloom.batch.tuning.choose import Choice, choose_layout
 from drawloom.cpu.vector.machine import host, last_cache_bytes, vector_bits, vector_registers
 from drawloom.errors import DataError, UnsupportedError
-from drawloom.runtime.ranges import run_ranges
+from drawloom.runtime.ranges import available_cores, run_ranges
+from drawloom.runtime.team import team
 
 if TYPE_CHECKING:
     from drawloom.batch.backends.cuda.kernel import DeviceKernel
@@ -37,8 +41,12 @@ if TYPE_CHECKING:
 LARGEST_PACK: Final = 64
 #: The target that C is printed for, and that no machine here runs.
 VE: Final = "ve"
-#: Packs that are worth a thread: some tens of microseconds of work.
+#: Estimated cycles that are worth a thread: some microseconds of work.
+THREAD_CYCLES: Final = 20_000
+#: Packs that are worth a thread where the layout was chosen by the caller, without an estimate.
 LEAST_PACKS: Final = 256
+#: How many times the work that is worth a thread takes milliseconds.
+LONG_CALL: Final = 1000
 
 
 class Recipe(NamedTuple):
@@ -77,8 +85,12 @@ class Kernel:
         self.isa = None if recipe.target in (None, VE) else find_isa(recipe.target)
         plan = read_plan(stored(self.make_plan, "plan", repr(recipe)))
         self.signature = plan.signature
-        self.order, self.pack, self.depth_first, _ = plan.choice
+        self.order, self.pack, self.depth_first, self.cycles = plan.choice
         self.compiled: dict[Layout, LoadedKernel | SimdKernel] = {}
+        self.plans: dict[Key, CallPlan] = {}
+        #: The numbers of arguments that may be stored around the caches.
+        self.only_written = [n for n, p in enumerate(self.signature.parameters) if p.is_only_written]
+        self.words = job_words(self.signature)
 
     @property
     def name(self) -> str:
@@ -127,8 +139,8 @@ class Kernel:
                 self.compiled[layout] = made
             else:
                 ordered = repr((layout._replace(packed=frozenset()), self.depth_first)), *sorted(layout.packed)
-                code = stored(lambda: object_code(self.make_native(layout).text), "code", repr(self.recipe), *ordered)
-                types = c_types((p.is_pointer, p.llvm_type) for p in self.signature.parameters)
+                code = stored(lambda: self.make_native(layout).compile(), "code", repr(self.recipe), *ordered)
+                types = ["ptr" if p.is_pointer else p.llvm_type for p in self.signature.parameters]
                 self.compiled[layout] = LoadedKernel(code, self.name, types)
         return self.compiled[layout]
 
@@ -174,33 +186,76 @@ class Kernel:
         Raises:
             LaunchError: Arguments do not fit; nothing was written.
         """
+        key = call_key(arguments, groups)
+        plan = self.plans.get(key)
+        passed = None if plan is None else plan.pass_arguments(arguments)
+        if plan is None or passed is None:
+            self.run_checked(arguments, groups, key)
+        else:
+            self.run_contiguous(passed, plan.groups, self.is_streaming(passed, plan.written_bytes))
+
+    def run_checked(self, arguments: tuple[Any, ...], groups: int | None, key: Key) -> None:
+        """Check a call and run the kernel; keep the plan of further calls of this key."""
         launch = check_launch(self.signature, arguments, groups)
         if not launch.groups:
             return
+        plan = make_plan(self.signature, arguments, groups, launch)
+        if plan is not None:
+            if len(self.plans) >= MOST_PLANS:
+                self.plans.clear()
+            self.plans[key] = plan
         operands = Operands(self.signature, launch.values, launch.groups, is_padded=launch.lanes > 0)
         if launch.lanes:
             self.run_packed(operands, launch)
+        elif operands.staged:
+            self.run_strided(operands, launch)
         else:
-            self.run_plain(operands, launch)
+            written_bytes = sum(launch.values[number].nbytes for number in self.only_written)
+            self.run_contiguous(operands.passed, launch.groups, self.is_streaming(operands.passed, written_bytes))
         operands.put_back()
 
-    def run_plain(self, operands: Operands, launch: Launch) -> None:
+    def run_contiguous(self, passed: list[Any], groups: int, streaming: bool) -> None:
+        """Run groups by addresses and numbers: whole packs, then the groups that fill no pack."""
+        whole = groups - groups % self.pack
+        if whole:
+            self.run_machine_code(self.streaming_code if streaming else self.code, self.pack, passed, 0, whole)
+        if whole < groups:
+            self.run_machine_code(self.single_code, 1, passed, whole, groups)
+
+    @cached_property
+    def code(self) -> LoadedKernel | SimdKernel:
+        """The machine code of a pack."""
+        return self.native(self.layout(self.pack))
+
+    @cached_property
+    def streaming_code(self) -> LoadedKernel | SimdKernel:
+        """The machine code of a pack that stores around the caches."""
+        return self.native(self.layout(self.pack)._replace(streaming=True))
+
+    @cached_property
+    def single_code(self) -> LoadedKernel | SimdKernel:
+        """The machine code of one group."""
+        return self.native(self.layout(1))
+
+    def run_strided(self, operands: Operands, launch: Launch) -> None:
+        """Run groups on copies of what is not contiguous."""
         whole = launch.groups - launch.groups % self.pack
         if whole:
-            layout = self.layout(self.pack)._replace(streaming=self.is_streaming(operands, launch))
-            self.run_groups(layout, operands.passed, operands.staged, 0, whole)
+            self.run_groups(self.layout(self.pack), operands.passed, operands.staged, 0, whole)
         if whole < launch.groups:
             self.run_groups(self.layout(1), operands.passed, operands.staged, whole, launch.groups)
 
-    def is_streaming(self, operands: Operands, launch: Launch) -> bool:
-        """Return whether to store around the caches what is not read: it would fill them, or that is asked for."""
-        if self.isa is not None or self.recipe.streaming is False or operands.staged:
+    def is_streaming(self, passed: list[Any], size: int) -> bool:
+        """Return whether to store around the caches what is not read: it would fill them, or that is asked for.
+
+        Args:
+            passed: Addresses and numbers.
+            size: The bytes that the kernel writes and does not read.
+        """
+        asked = self.recipe.streaming
+        if not size or (size < last_cache_bytes() and not asked) or asked is False or self.isa is not None:
             return False
-        only_written = [number for number, p in enumerate(self.signature.parameters) if p.is_written and not p.is_read]
-        size = sum(launch.values[number].nbytes for number in only_written)
-        if size < last_cache_bytes() and not (self.recipe.streaming and size):
-            return False
-        return host().is_x86 and all(operands.passed[number] % (vector_bits() // 8) == 0 for number in only_written)
+        return host().is_x86 and all(passed[number] % (vector_bits() // 8) == 0 for number in self.only_written)
 
     def run_packed(self, operands: Operands, launch: Launch) -> None:
         """Run whole packs. In the last one, arrays that are not packed are copied: it may go beyond their end."""
@@ -223,7 +278,29 @@ class Kernel:
                 first, last, layout.pack, LEAST_PACKS,
             )  # fmt: skip
         else:
-            run_ranges(lambda begin, end: native.run(passed, begin, end), first, last, layout.pack, LEAST_PACKS)
+            self.run_machine_code(native, layout.pack, passed, first, last)
+
+    def run_machine_code(
+        self, native: LoadedKernel | SimdKernel, pack: int, passed: list[Any], first: int, last: int
+    ) -> None:
+        """Run a range of whole packs, on all cores where it is large enough."""
+        steps = (last - first) // pack
+        if steps < 2 * self.least_packs or (workers := min(available_cores(), steps // self.least_packs)) < 2:
+            native.function(*passed, first, last)
+        elif isinstance(native, LoadedKernel) and self.words is not None and steps < self.most_packs:
+            team().run_parts(native.entry, first, last, pack, workers, self.words, passed)
+        else:
+            run_ranges(lambda begin, end: native.run(passed, begin, end), first, last, pack, self.least_packs)
+
+    @cached_property
+    def least_packs(self) -> int:
+        """How many packs are worth a thread."""
+        return math.ceil(THREAD_CYCLES / (self.cycles * self.pack)) if self.cycles else LEAST_PACKS
+
+    @cached_property
+    def most_packs(self) -> int:
+        """How many packs are too long to wait for without sleep, and without looking for KeyboardInterrupt."""
+        return self.least_packs * LONG_CALL
 
 
 class Layout(NamedTuple):

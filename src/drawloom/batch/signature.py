@@ -50,6 +50,11 @@ class Parameter(NamedTuple):
         return TYPES[self.type].dtype
 
     @property
+    def is_only_written(self) -> bool:
+        """Whether the kernel stores through it and never loads: such stores may go around the caches."""
+        return self.is_written and not self.is_read
+
+    @property
     def is_integer(self) -> bool:
         """Whether it takes an integer, on which an address may depend."""
         return not self.is_pointer and not TYPES[self.type].is_float

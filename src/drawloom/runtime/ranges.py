@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
-from drawloom.cpu import available_cores
+from drawloom.cpu import available_cores as available_cores
 from drawloom.cpu.workers import Job, pool
 
 #: Parts for each thread, so that a thread that was held up leaves its share to the others.

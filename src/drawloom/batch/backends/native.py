@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable
 from typing import Any, Final
 
 import llvmlite.binding as llvm
 
 from drawloom.batch.backends.chunking import cut_into_chunks
+from drawloom.batch.backends.entry import emit_entry, entry_name
 from drawloom.batch.backends.layout import Layout
 from drawloom.batch.backends.llvm import emit_llvm
 from drawloom.batch.backends.order import order_depth_first
@@ -20,7 +20,7 @@ from drawloom.cpu.vector.machine import FULL, Loaded, host, vector_bits, vector_
 
 C_TYPES: Final[dict[str, Any]] = {
     "i1": ctypes.c_bool, "i8": ctypes.c_int8, "i16": ctypes.c_int16, "i32": ctypes.c_int32, "i64": ctypes.c_int64,
-    "float": ctypes.c_float, "double": ctypes.c_double,
+    "float": ctypes.c_float, "double": ctypes.c_double, "ptr": ctypes.c_void_p,
 }  # fmt: skip
 
 
@@ -32,7 +32,7 @@ LONG_BLOCK: Final = 2000
 
 
 class NativeCode:
-    """One kernel for one layout, as vectors (`program`) and as LLVM IR (`text`).
+    """One kernel for one layout, as vectors (`program`) and as LLVM IR (`text`, and `entry_text` for the entry function).
 
     Args:
         kernel: InfReg-IR.
@@ -64,15 +64,21 @@ class NativeCode:
             reload_from_memory(self.program, registers or there - there // SPARED, use_stack=use_stack)
         prefetch = order == "interleaved" and pack > 1 and not packed
         self.text = emit_llvm(kernel, self.program, pack, prefetch=prefetch, streaming=streaming)
+        self.entry_text = emit_entry(kernel.name, parameter_types(kernel))
+
+    def compile(self) -> bytes:
+        """Return the machine code of both functions."""
+        return object_code(self.text + self.entry_text)
 
 
 class LoadedKernel:
-    """Machine code of this process. `types` are those of a kernel's parameters for ctypes."""
+    """Machine code of this process. `types` are LLVM's types of the kernel's parameters."""
 
-    def __init__(self, code: bytes, name: str, types: list[Any]) -> None:
-        self.loaded = Loaded(code, [name])
-        prototype = ctypes.CFUNCTYPE(None, *types, ctypes.c_int64, ctypes.c_int64)
+    def __init__(self, code: bytes, name: str, types: list[str]) -> None:
+        self.loaded = Loaded(code, [name, entry_name(name)])
+        prototype = ctypes.CFUNCTYPE(None, *[C_TYPES[type] for type in types], ctypes.c_int64, ctypes.c_int64)
         self.function = prototype(self.loaded.addresses[name])
+        self.entry = self.loaded.addresses[entry_name(name)]
 
     def run(self, arguments: list[Any], first: int, last: int) -> None:
         """Run groups first to last - 1, a multiple of the pack; pointers are addresses."""
@@ -89,13 +95,12 @@ class NativeKernel(NativeCode, LoadedKernel):
         NativeCode.__init__(
             self, kernel, order, pack, width, depth_first=depth_first, packed=packed, registers=registers
         )
-        types = c_types((p.is_pointer, p.type) for p in kernel.parameters)
-        LoadedKernel.__init__(self, object_code(self.text), kernel.name, types)
+        LoadedKernel.__init__(self, self.compile(), kernel.name, parameter_types(kernel))
 
 
-def c_types(parameters: Iterable[tuple[bool, str]]) -> list[Any]:
-    """Return the types of parameters for ctypes; a parameter is whether it is a pointer, and its type."""
-    return [ctypes.c_void_p if is_pointer else C_TYPES[type] for is_pointer, type in parameters]
+def parameter_types(kernel: Kernel) -> list[str]:
+    """Return LLVM's types of a kernel's parameters."""
+    return ["ptr" if p.is_pointer else p.type for p in kernel.parameters]
 
 
 def object_code(text: str) -> bytes:

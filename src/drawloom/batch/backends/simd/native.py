@@ -7,7 +7,7 @@ from typing import Any
 
 from drawloom.batch.backends.chunking import cut_into_chunks
 from drawloom.batch.backends.layout import Layout
-from drawloom.batch.backends.native import SPARED, c_types
+from drawloom.batch.backends.native import C_TYPES, SPARED, parameter_types
 from drawloom.batch.backends.order import order_depth_first
 from drawloom.batch.backends.reloads import reload_from_memory
 from drawloom.batch.backends.simd.compiler import load_c
@@ -42,7 +42,7 @@ class SimdKernel:
 
     def bind(self, library: ctypes.CDLL) -> None:
         """Take the kernel's function from a library."""
-        types = c_types((p.is_pointer, p.type) for p in self.kernel.parameters)
+        types = [C_TYPES[type] for type in parameter_types(self.kernel)]
         self.library = library
         self.function = library[self.emitted.name]
         self.function.restype = None
