@@ -6,7 +6,8 @@
 The first table is the time of a call with a single group, almost all of which is the way from Python to machine code;
 beside it a call of a C function with the same pointers by ctypes, and what other calls of NumPy with three arrays take.
 The second table shares short batches: C with OpenMP, ours, and C's time by ours. Medians of runs that alternate; a run
-is as many calls as take some milliseconds.
+is as many calls as take some milliseconds, and begins after a pause, in which idle threads of the other side stop
+spinning.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import ctypes
 import statistics
 import sys
 import tempfile
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,7 +29,7 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 
 from benchmarks.batch import TYPES, aligned, compile_plain  # noqa: E402
-from benchmarks.common.timing import add_threads, choose_threads, machine, markdown_table  # noqa: E402
+from benchmarks.common.timing import PAUSE_SECONDS, add_threads, choose_threads, machine, markdown_table  # noqa: E402
 
 REPEAT = 25
 RUN_SECONDS = 0.004
@@ -35,9 +37,10 @@ RUN_SECONDS = 0.004
 REPEATABLE = ("gema", "gemm", "pade")
 
 
-def call_times(sides: dict[str, Callable[[], Any]], clock: Callable[[], float]) -> dict[str, float]:
+def call_times(sides: Mapping[str, Callable[[], Any]], clock: Callable[[], float]) -> dict[str, float]:
     """Return the median microseconds of a call of each side."""
-    calls, found = {}, {name: [] for name in sides}  # type: ignore[var-annotated]
+    calls: dict[str, int] = {}
+    found: dict[str, list[float]] = {name: [] for name in sides}
     for name, call in sides.items():
         call()
         start = clock()
@@ -46,6 +49,8 @@ def call_times(sides: dict[str, Callable[[], Any]], clock: Callable[[], float]) 
         calls[name] = max(1, int(RUN_SECONDS / max((clock() - start) / 20, 1e-7)))
     for _ in range(REPEAT):
         for name, call in sides.items():
+            time.sleep(PAUSE_SECONDS)
+            call()
             start = clock()
             for _ in range(calls[name]):
                 call()

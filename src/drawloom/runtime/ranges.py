@@ -6,8 +6,10 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
-from drawloom.cpu import available_cores as available_cores
+from drawloom.cpu import available_cores
 from drawloom.cpu.workers import Job, pool
+
+__all__ = ["available_cores", "run_ranges"]
 
 #: Parts for each thread, so that a thread that was held up leaves its share to the others.
 PARTS_EACH: Final = 4

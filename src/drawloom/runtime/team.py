@@ -3,7 +3,7 @@
 The calling thread writes a *job* of several parts, opens the job and takes parts. Helpers that find the job join and
 take parts, too. When no part is left, the caller closes the job and waits for those who joined, but for nobody else. So
 a helper that wakes up late holds nobody up. No step takes the interpreter lock. A helper without a job looks for one
-for some tens of microseconds, as calls often follow each other, and goes back to the worker pool of the CPU device.
+for some tens of microseconds, as calls often follow each other, before sleep.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ import struct
 import sys
 import threading
 import time
-from typing import Any, Final
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final, NamedTuple
 
 from drawloom.build_info import VERSION
 from drawloom.cpu.engine import Loaded, host, object_code
-from drawloom.cpu.workers import Job, pool
 from drawloom.runtime.cache import cache_key, kernel_store
+from drawloom.threads import start
 
 #: Bytes of a word, in which jobs and arguments are written, and of a cache line.
 WORD: Final = 8
@@ -38,6 +40,8 @@ MOST_ARGUMENTS: Final = 64
 #: How long a helper looks for the next job, and a caller for the last part before the caller yields the core.
 LINGER_SECONDS: Final = 50e-6
 PATIENCE_SECONDS: Final = 20e-6
+#: Turns of a helper after which other threads may have the core, a power of 2.
+POLITE: Final = 64
 #: Turns of a helper that looks for a job, timed to find how many take so long.
 PROBED: Final = 500
 #: Parts for each thread, so that a thread that was held up leaves its share to the others.
@@ -118,7 +122,7 @@ define void @help(ptr %slots, i64 %turns) nounwind {{
 start:
   br label %turn
 turn:
-  %count = phi i64 [ 0, %start ], [ %counted, %idle ], [ 0, %helped ]
+  %count = phi i64 [ 0, %start ], [ %counted, %idle.next ], [ 0, %helped ]
   br label %look
 look:
   %slot = phi i64 [ 0, %turn ], [ %slot.next, %skip ]
@@ -141,6 +145,13 @@ skip:
 idle:
   call void @pause()
   %counted = add i64 %count, 1
+  %rest = and i64 %counted, {POLITE - 1}
+  %polite = icmp eq i64 %rest, 0
+  br i1 %polite, label %give, label %idle.next
+give:
+  %ignored = call i32 @yield_core()
+  br label %idle.next
+idle.next:
   %again = icmp slt i64 %counted, %turns
   br i1 %again, label %turn, label %done
 done:
@@ -211,6 +222,7 @@ class Team:
         #: Jobs that nobody uses. Their memory stays: a helper may still look whether one is open.
         self.free: list[JobMemory] = []
         self.lock = threading.Lock()
+        self.asleep: list[Helper] = []
         self.awake = 0
         turns = self.turns_each_second()
         self.linger = max(1, int(turns * LINGER_SECONDS))
@@ -227,19 +239,19 @@ class Team:
 
     def call_helpers(self, wanted: int) -> None:
         """Have at least so many helpers awake, or on their way."""
+        if self.awake >= wanted:
+            return
         with self.lock:
-            missing = wanted - self.awake
-            if missing <= 0:
-                return
-            self.awake += missing
-        pool().start(Job(self.serve, missing))
+            called = [self.asleep.pop() if self.asleep else Helper(self) for _ in range(wanted - self.awake)]
+            self.awake += len(called)
+        cores = other_cores()
+        for helper in called:
+            helper.wake(cores)
 
-    def serve(self, _: int) -> None:
-        try:
-            self.help(self.slots.address, self.linger)
-        finally:
-            with self.lock:
-                self.awake -= 1
+    def fall_asleep(self, helper: Helper) -> None:
+        with self.lock:
+            self.awake -= 1
+            self.asleep.append(helper)
 
     def run_parts(
         self, entry: int, first: int, last: int, step: int, workers: int, words: struct.Struct, values: list[Any]
@@ -265,6 +277,45 @@ class Team:
         self.free.append(job)
 
 
+class Cores(NamedTuple):
+    """The cores that a thread may use, and those but the one that the thread runs on."""
+
+    allowed: set[int]
+    others: set[int]
+
+
+class Helper:
+    """A thread that sleeps until a caller wants help."""
+
+    def __init__(self, team: Team) -> None:
+        self.team = team
+        self.cores: Cores | None = None
+        self.woken = threading.Lock()
+        self.woken.acquire()
+        self.thread = start(self.serve, "drawloom helper")
+
+    def wake(self, cores: Cores | None) -> None:
+        """Wake the thread on one of the other cores.
+
+        Linux takes a halted core of a virtual machine for one that other machines use (`available_idle_cpu`). So it
+        would wake a helper on the caller's core, where the helper would get no time before the caller is done.
+        """
+        self.cores = cores
+        if cores is not None:
+            with suppress(OSError):
+                os.sched_setaffinity(self.thread.native_id or 0, cores.others)
+        self.woken.release()
+
+    def serve(self) -> None:
+        while True:
+            self.woken.acquire()
+            if self.cores is not None:
+                with suppress(OSError):
+                    os.sched_setaffinity(0, self.cores.allowed)
+            self.team.help(self.team.slots.address, self.team.linger)
+            self.team.fall_asleep(self)
+
+
 class Memory:
     """Words that begin at a cache line and are 0."""
 
@@ -284,6 +335,23 @@ class JobMemory(Memory):
 
     def write(self, words: struct.Struct, fixed: tuple[int, ...], values: list[Any]) -> None:
         words.pack_into(self.bytes, self.offset + ENTRY * WORD, *fixed, *values)
+
+
+def find_core_number() -> Callable[[], int] | None:
+    """Return the function that gives the core of the calling thread, None where the system has none."""
+    return getattr(ctypes.CDLL(None), "sched_getcpu", None) if sys.platform == "linux" else None
+
+
+core_number: Final = find_core_number()
+
+
+def other_cores() -> Cores | None:
+    """Return the cores of the calling thread, None where the system does not tell."""
+    if core_number is None:
+        return None
+    allowed = os.sched_getaffinity(0)
+    others = allowed - {core_number()}
+    return Cores(allowed, others) if others else None
 
 
 def team_text() -> str:
