@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 import os
+import threading
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, overload
 
-from drawloom.batch.arguments import Launch, check_launch
+import numpy as np
+
+from drawloom.batch.arguments import Launch, check_launch, is_split_by_group
 from drawloom.batch.backends.entry import job_words
 from drawloom.batch.backends.layout import ORDERS
 from drawloom.batch.backends.native import LoadedKernel, NativeCode, default_width
@@ -28,7 +32,8 @@ from drawloom.batch.packed import Packed
 from drawloom.batch.signature import Signature, signature_of
 from drawloom.batch.staging import Operands, Staged, run_staged
 from drawloom.batch.stored import stored
-from drawloom.batch.tuning.choose import Choice, choose_layout
+from drawloom.batch.tuning.choose import Choice, choose_layout, layouts_to_measure
+from drawloom.batch.tuning.measure import Candidate, find_fastest
 from drawloom.cpu.vector.machine import host, last_cache_bytes, vector_bits, vector_registers
 from drawloom.errors import DataError, UnsupportedError
 from drawloom.runtime.ranges import available_cores, run_ranges
@@ -47,6 +52,11 @@ THREAD_CYCLES: Final = 20_000
 LEAST_PACKS: Final = 256
 #: How many times the work that is worth a thread takes milliseconds.
 LONG_CALL: Final = 1000
+#: Groups of a call that layouts are measured with, and how many are too few for that.
+MOST_MEASURED_GROUPS: Final = 4096
+LEAST_MEASURED: Final = 256
+#: What is computed once for a layout.
+OF_LAYOUT: Final = ("code", "streaming_code", "single_code", "least_packs", "most_packs")
 
 
 class Recipe(NamedTuple):
@@ -62,6 +72,7 @@ class Recipe(NamedTuple):
     contract: bool
     target: str | None
     streaming: bool | None
+    measure: bool
     #: Names and texts of the files that `text` includes.
     included: tuple[tuple[str, str], ...]
 
@@ -85,9 +96,10 @@ class Kernel:
         self.isa = None if recipe.target in (None, VE) else find_isa(recipe.target)
         plan = read_plan(stored(self.make_plan, "plan", repr(recipe)))
         self.signature = plan.signature
-        self.order, self.pack, self.depth_first, self.cycles = plan.choice
-        self.compiled: dict[Layout, LoadedKernel | SimdKernel] = {}
+        self.take(plan.choice)
         self.plans: dict[Key, CallPlan] = {}
+        self.is_measured = not recipe.measure
+        self.measuring = threading.Lock()
         #: The numbers of arguments that may be stored around the caches.
         self.only_written = [n for n, p in enumerate(self.signature.parameters) if p.is_only_written]
         self.words = job_words(self.signature)
@@ -109,20 +121,31 @@ class Kernel:
     def __repr__(self) -> str:
         return str(self.signature)
 
+    def take(self, choice: Choice) -> None:
+        """Use a layout from now on."""
+        self.order, self.pack, self.depth_first, self.cycles = choice
+        self.compiled: dict[Layout, LoadedKernel | SimdKernel] = {}
+        for name in OF_LAYOUT:
+            self.__dict__.pop(name, None)
+
     def make_plan(self) -> bytes:
         recipe = self.recipe
         if recipe.pack is not None or recipe.order is not None:
             choice = Choice(recipe.order or "rows", recipe.pack or 1, False, 0.0)
         elif recipe.target == VE:
             choice = Choice(*ve.choose_layout(self.lowered), True, 0.0)
-        elif self.isa is None:
-            choice = choose_layout(self.lowered, self.width(), vector_bits(), vector_registers())
         else:
-            choice = choose_layout(self.lowered, self.width(), 8 * self.isa.bytes, self.isa.registers)
+            choice = choose_layout(self.lowered, *self.vectors())
         return json.dumps([signature_of(self.source, self.lowered).to_json(), choice]).encode()
 
     def width(self) -> int:
         return default_width(self.lowered) if self.isa is None else vector_width(self.lowered, self.isa)
+
+    def vectors(self) -> tuple[int, int, int]:
+        """Return the lanes of a chunk, the bits of a register, and how many registers there are."""
+        if self.isa is None:
+            return self.width(), vector_bits(), vector_registers()
+        return self.width(), 8 * self.isa.bytes, self.isa.registers
 
     def native(self, layout: Layout) -> LoadedKernel | SimdKernel:
         """Return the machine code for a layout, from memory, from disk or compiled.
@@ -199,6 +222,8 @@ class Kernel:
         launch = check_launch(self.signature, arguments, groups)
         if not launch.groups:
             return
+        if not self.is_measured and not launch.lanes and launch.groups >= LEAST_MEASURED:
+            self.measure(launch)
         plan = make_plan(self.signature, arguments, groups, launch)
         if plan is not None:
             if len(self.plans) >= MOST_PLANS:
@@ -213,6 +238,38 @@ class Kernel:
             written_bytes = sum(launch.values[number].nbytes for number in self.only_written)
             self.run_contiguous(operands.passed, launch.groups, self.is_streaming(operands.passed, written_bytes))
         operands.put_back()
+
+    def measure(self, launch: Launch) -> None:
+        """Take the layout that is the fastest on copies of a call's arrays, or was so in an earlier process."""
+        with self.measuring:
+            if self.is_measured:
+                return
+            found = stored(lambda: json.dumps(self.find_fastest(launch)).encode(), "measured", repr(self.recipe))
+            self.take(Choice(*json.loads(found)))
+            self.is_measured = True
+
+    def find_fastest(self, launch: Launch) -> Choice:
+        """Return the fastest layout for some groups of a call, on copies of their arrays."""
+        groups = min(launch.groups, MOST_MEASURED_GROUPS)
+        values = [
+            value[:groups] if p.is_pointer and is_split_by_group(p, value, launch.groups) else value
+            for p, value in zip(self.signature.parameters, launch.values)
+        ]
+        copies = [np.array(value, order="C") if isinstance(value, np.ndarray) else value for value in values]
+        passed = Operands(self.signature, copies, groups, is_padded=False).passed
+        written = [number for number, p in enumerate(self.signature.parameters) if p.is_written]
+
+        def restore() -> None:
+            for number in written:
+                np.copyto(copies[number], values[number])
+
+        candidates: list[Candidate] = []
+        for choice in layouts_to_measure(self.lowered, *self.vectors()):
+            trial = copy.copy(self)
+            trial.take(choice)
+            whole = groups - groups % choice.pack
+            candidates.append(Candidate(choice, restore, partial(trial.code.run, passed, 0, whole)))
+        return find_fastest(candidates)
 
     def run_contiguous(self, passed: list[Any], groups: int, streaming: bool) -> None:
         """Run groups by addresses and numbers: whole packs, then the groups that fill no pack."""
@@ -331,6 +388,7 @@ def kernel(
     device: None = None,
     target: str | None = None,
     streaming: bool | None = None,
+    measure: bool = False,
 ) -> Kernel: ...
 @overload
 def kernel(
@@ -345,6 +403,7 @@ def kernel(
     device: str | Device,
     target: None = None,
     streaming: bool | None = None,
+    measure: bool = False,
 ) -> DeviceKernel: ...
 def kernel(
     source: str | os.PathLike[str],
@@ -358,6 +417,7 @@ def kernel(
     device: str | Device | None = None,
     target: str | None = None,
     streaming: bool | None = None,
+    measure: bool = False,
 ) -> Kernel | DeviceKernel:
     """Compile a kernel in the collective register cache idiom, for this CPU or as CUDA C++ for a device.
 
@@ -376,6 +436,8 @@ def kernel(
             for C for NEC SX-Aurora, which is printed (`show_ve`) and does not run here.
         streaming: Store around the caches what the kernel does not read. Without a target, calls decide by the size of
             what they write if it is None.
+        measure: Choose `order` and `pack` at the first call: layouts whose estimates are near the lowest run on copies
+            of its arrays, on one core, and the fastest is kept, on disk too. Compiling them takes some seconds.
 
     Raises:
         BatchParseError: The text is not in the language; the error names line and column.
@@ -403,10 +465,12 @@ def kernel(
         raise DataError("target is for vectors of the CPU\n  expected none with a device")
     if streaming is not None and device is not None:
         raise DataError("streaming is for vectors of the CPU\n  expected none with a device")
+    if measure and (order is not None or pack is not None or device is not None or target == VE):
+        raise DataError(f"measure chooses order and pack for this CPU\n  expected no order, pack, device or {VE!r}")
     text, file = read_source(source)
     macros = tuple(sorted((defines or {}).items()))
     included = included_texts(text, file)
-    recipe = Recipe(text, file, name, wg_size, macros, order, pack, contract, target, streaming, included)
+    recipe = Recipe(text, file, name, wg_size, macros, order, pack, contract, target, streaming, measure, included)
     if device is None:
         return Kernel(recipe)
     from drawloom.batch.backends.cuda.kernel import DeviceKernel

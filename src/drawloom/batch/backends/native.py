@@ -32,7 +32,7 @@ LONG_BLOCK: Final = 2000
 
 
 class NativeCode:
-    """One kernel for one layout, as vectors (`program`) and as LLVM IR (`text`, and `entry_text` for the entry function).
+    """One kernel for one layout, as vectors (`program`) and as LLVM IR (`text`; `entry_text` is the entry function).
 
     Args:
         kernel: InfReg-IR.

@@ -25,6 +25,10 @@ LARGEST_PROGRAM: Final = 6000
 #: instructions, of which the estimate of chains is less certain.
 MARGIN: Final = 0.97
 DEPTH_FIRST_MARGIN: Final = 0.9
+#: Layouts are measured, where that is asked for, whose estimate is the lowest one times this much at most, and how many
+#: of them: each is compiled.
+NEAR: Final = 1.7
+MOST_MEASURED: Final = 6
 
 
 class Choice(NamedTuple):
@@ -52,16 +56,27 @@ def choose_layout(kernel: Kernel, width: int, vector_bits: int, registers: int) 
         ('interleaved', 8)
     """
     best: Choice | None = None
-    for order in PACKS:
-        for choice in candidates(kernel, order, width, vector_bits, registers):
-            margin = DEPTH_FIRST_MARGIN if choice.depth_first else MARGIN
-            if best is None or choice.cycles < best.cycles * margin:
-                best = choice
+    for choice in estimate_layouts(kernel, width, vector_bits, registers):
+        margin = DEPTH_FIRST_MARGIN if choice.depth_first else MARGIN
+        if best is None or choice.cycles < best.cycles * margin:
+            best = choice
     assert best is not None
     return best
 
 
-def candidates(kernel: Kernel, order: str, width: int, vector_bits: int, registers: int) -> Iterator[Choice]:
+def layouts_to_measure(kernel: Kernel, width: int, vector_bits: int, registers: int) -> list[Choice]:
+    """Return the layouts whose estimates are near the lowest, lowest first."""
+    choices = sorted(estimate_layouts(kernel, width, vector_bits, registers), key=lambda choice: choice.cycles)
+    return [choice for choice in choices if choice.cycles <= NEAR * choices[0].cycles][:MOST_MEASURED]
+
+
+def estimate_layouts(kernel: Kernel, width: int, vector_bits: int, registers: int) -> Iterator[Choice]:
+    """Yield all layouts that are worth a try, with their estimates."""
+    for order in PACKS:
+        yield from estimate_packs(kernel, order, width, vector_bits, registers)
+
+
+def estimate_packs(kernel: Kernel, order: str, width: int, vector_bits: int, registers: int) -> Iterator[Choice]:
     """Yield the choices of one order until packing more groups does not help."""
     last = float("inf")
     for pack in PACKS[order]:
