@@ -40,7 +40,7 @@ LEAST_AHEAD: Final = 1024
 
 
 def emit_llvm(
-    kernel: Kernel, program: ChunkProgram, pack: int, *, prefetch: bool = False, streaming: bool = False
+    kernel: Kernel, program: ChunkProgram, pack: int, *, prefetch: int | None = None, streaming: bool = False
 ) -> str:
     """Return a kernel as LLVM IR for vectors of the program's width.
 
@@ -50,14 +50,14 @@ def emit_llvm(
         kernel: The InfReg-IR that the program comes from.
         program: Its vectors.
         pack: How many groups a turn runs.
-        prefetch: Ask for the next pack's part of arrays while one runs. A pack that takes a row of every group in turn
-            reads memory in an order that no CPU foresees.
+        prefetch: Ask for the next pack's part of arrays while one runs, if there are so many instructions for each of
+            its cache lines.
         streaming: Store around the caches what the kernel does not read. Such arrays begin at multiples of a vector
             register's bytes: parts of one gain nothing.
     """
     emitter = Emitter(kernel, program, pack)
-    if prefetch:
-        emitter.plan_prefetches()
+    if prefetch is not None:
+        emitter.plan_prefetches(prefetch)
     if streaming:
         emitter.streamed = {p.name for p in kernel.parameters if p.is_written} - read_pointers(program.block)
     return emitter.module()
@@ -82,8 +82,8 @@ class Emitter:
         # The places of the next pack to ask for after each instruction of the outer block, by its number there.
         self.prefetches: dict[int, list[Place]] = {}
 
-    def plan_prefetches(self) -> None:
-        """Share the cache lines that the next pack reads out among the instructions."""
+    def plan_prefetches(self, least_work: int) -> None:
+        """Share the cache lines that the next pack reads out among the instructions, of which each line needs some."""
         loads = [chunk.detail for chunk in self.program.block if chunk.op in ("load", "broadcast")]
         lines: dict[Any, Place] = {}
         for place in sorted(loads, key=lambda place: (place.pointer, place.offset)):
@@ -91,6 +91,8 @@ class Emitter:
             if len(place.terms) == 1 and place.terms[0][0] == ("group",) and place.terms[0][1] * size >= LEAST_AHEAD:
                 for offset in range(place.offset, place.offset + self.width, LINE // size):
                     lines.setdefault((place.pointer, offset * size // LINE), place._replace(offset=offset, phase=0))
+        if len(self.program.block) < least_work * len(lines):
+            return
         step = max(1, len(self.program.block) // max(1, len(lines)))
         for number, place in enumerate(lines.values()):
             ahead = place._replace(offset=place.offset + self.pack * place.terms[0][1])
