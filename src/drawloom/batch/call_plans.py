@@ -31,13 +31,13 @@ class CallPlan(NamedTuple):
         groups: How many groups run.
         arrays: The number of each argument that is an array.
         pairs: The numbers and sizes in bytes of two arrays of which the kernel writes one at least.
-        written_bytes: The size of the arrays that the kernel writes and does not read.
+        touched_bytes: The size of all arrays.
     """
 
     groups: int
     arrays: tuple[int, ...]
     pairs: tuple[tuple[int, int, int, int], ...]
-    written_bytes: int
+    touched_bytes: int
 
     def pass_arguments(self, arguments: tuple[Any, ...]) -> list[Any] | None:
         """Return addresses and numbers for machine code, or None where memory may be shared."""
@@ -85,8 +85,7 @@ def make_plan(signature: Signature, arguments: tuple[Any, ...], groups: int | No
         for other in arrays
         if one < other and (parameters[one].is_written or parameters[other].is_written)
     )
-    written_bytes = sum(arguments[number].nbytes for number in arrays if parameters[number].is_only_written)
-    return CallPlan(launch.groups, arrays, pairs, written_bytes)
+    return CallPlan(launch.groups, arrays, pairs, sum(arguments[number].nbytes for number in arrays))
 
 
 def is_told_by_key(parameter: Parameter, value: Any) -> bool:

@@ -215,7 +215,7 @@ class Kernel:
         if plan is None or passed is None:
             self.run_checked(arguments, groups, key)
         else:
-            self.run_contiguous(passed, plan.groups, self.is_streaming(passed, plan.written_bytes))
+            self.run_contiguous(passed, plan.groups, self.is_streaming(passed, plan.touched_bytes))
 
     def run_checked(self, arguments: tuple[Any, ...], groups: int | None, key: Key) -> None:
         """Check a call and run the kernel; keep the plan of further calls of this key."""
@@ -235,8 +235,8 @@ class Kernel:
         elif operands.staged:
             self.run_strided(operands, launch)
         else:
-            written_bytes = sum(launch.values[number].nbytes for number in self.only_written)
-            self.run_contiguous(operands.passed, launch.groups, self.is_streaming(operands.passed, written_bytes))
+            touched_bytes = sum(value.nbytes for value in launch.values if isinstance(value, np.ndarray))
+            self.run_contiguous(operands.passed, launch.groups, self.is_streaming(operands.passed, touched_bytes))
         operands.put_back()
 
     def measure(self, launch: Launch) -> None:
@@ -302,17 +302,19 @@ class Kernel:
         if whole < launch.groups:
             self.run_groups(self.layout(1), operands.passed, operands.staged, whole, launch.groups)
 
-    def is_streaming(self, passed: list[Any], size: int) -> bool:
-        """Return whether to store around the caches what is not read: it would fill them, or that is asked for.
+    def is_streaming(self, passed: list[Any], touched_bytes: int) -> bool:
+        """Return whether to store around the caches what is not read: a call would drive it out, or that is asked for.
 
         Args:
             passed: Addresses and numbers.
-            size: The bytes that the kernel writes and does not read.
+            touched_bytes: The size of all arrays.
         """
         asked = self.recipe.streaming
-        if not size or (size < last_cache_bytes() and not asked) or asked is False or self.isa is not None:
+        if (touched_bytes < last_cache_bytes() and not asked) or not self.only_written:
             return False
-        return host().is_x86 and all(passed[number] % (vector_bits() // 8) == 0 for number in self.only_written)
+        if asked is False or self.isa is not None or not host().is_x86:
+            return False
+        return all(passed[number] % (vector_bits() // 8) == 0 for number in self.only_written)
 
     def run_packed(self, operands: Operands, launch: Launch) -> None:
         """Run whole packs. In the last one, arrays that are not packed are copied: it may go beyond their end."""
