@@ -121,7 +121,7 @@ class Emitter:
         fence = self.fence()
         entry = "".join(line + "\n" for line in self.entry)
         declarations = "\n".join(self.declarations.values())
-        return f"""define void @{self.kernel.name}({parameters}) nounwind {{
+        return f"""define void @{self.kernel.name}({parameters}) nounwind align {LINE} {{
 entry:
 {entry}  %some = icmp slt i64 %first, %last
   br i1 %some, label %pack, label %done
