@@ -36,6 +36,12 @@ def test_few_registers_mean_few_groups() -> None:
     assert choose_layout(kernel, 4, 256, 16).pack < choose_layout(kernel, 4, 256, 1000).pack
 
 
+def test_depth_first_order_of_the_same_layout_needs_a_small_gain_only() -> None:
+    floats = batch.lower(parse_ready("gemm", wg_size=16, real="float"))
+    assert choose_layout(floats, 16, 512, 32)[:3] == ("rows", 1, True)  # 6 % cheaper
+    assert choose_layout(batch.lower(parse_ready("gemm", wg_size=4)), 8, 512, 32)[:3] == ("rows", 1, False)  # equal
+
+
 def test_a_kernel_without_options_chooses_and_is_right() -> None:
     for name in ("gemm", "trsv", "ldus", "pade"):
         size, groups = 4, 37
