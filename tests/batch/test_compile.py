@@ -115,6 +115,17 @@ def test_arrays_that_are_too_small_are_refused() -> None:
         back(np.zeros((1, 2)))
 
 
+def test_items_of_more_elements_than_a_group_takes_are_refused() -> None:
+    """Groups took elements one after the other, across the ends of items."""
+    add = batch.kernel(ADD, wg_size=4)
+    with pytest.raises(LaunchError, match="a has 3 items of 6 elements\n  expected 4, as many as a group takes"):
+        add(np.ones((3, 6)), np.ones((3, 4)), 1)
+    with pytest.raises(LaunchError, match="b has 3 items of 8 elements"):
+        add(np.ones((3, 4)), np.ones((3, 2, 4)), 1)
+    a, b = np.ones(18), np.ones(18)
+    add(a, b, 1, groups=3)
+
+
 def test_an_index_of_32_bits_limits_the_groups() -> None:
     k = batch.kernel("__kernel void k(double *p) { int i = get_group_id() * 65536; p[i] = 1; }", wg_size=1)
     with pytest.raises(LaunchError, match="32,769 groups overflow an index of 32 bits\n  run at most 32,768 at once"):

@@ -102,4 +102,18 @@ def test_c_needs_a_target_and_llvm_takes_none(gemm: str, drawloom: Command) -> N
     done = drawloom("batch", gemm, "--wg-size", "4", "-D", "real=double", "--emit", "c")
     assert "--emit c needs --target" in done.stderr
     done = drawloom("batch", gemm, "--wg-size", "4", "-D", "real=double", "--emit", "llvm", "--target", "avx2")
-    assert "takes no --target" in done.stderr
+    assert "--emit llvm is not for --target avx2, which prints c, infreg" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("target", "beginning"),
+    [("llvm", "define void @"), ("avx512", "#include"), ("avx2", "#include"), ("ve", "#include"), ("cuda", "// twice")],
+)
+def test_emit_without_a_value_prints_the_code_for_the_target(
+    target: str, beginning: str, tmp_path: Path, drawloom: Command
+) -> None:
+    path = tmp_path / "k.cl"
+    path.write_text("__kernel void twice(double *x) { x[get_global_id()] *= 2; }")
+    done = drawloom("batch", str(path), "--wg-size", "4", "--target", target, "--emit")
+    assert done.stdout.startswith(beginning), done.stderr
+    assert done.stdout == drawloom("batch", str(path), "--wg-size", "4", "--target", target).stdout

@@ -62,6 +62,7 @@ def check_launch(signature: Signature, arguments: tuple[Any, ...], groups: int |
         sizes = {p.name: element_count(value) for p, value in zip(parameters, values) if p.is_pointer}
         numbers = {p.name: int(value) for p, value in zip(parameters, values) if p.is_integer}
         signature.check_reach(sizes, numbers, number)
+        check_items(signature, values, number)
     return Launch(values, number, lanes)
 
 
@@ -172,6 +173,19 @@ def count_groups(signature: Signature, values: list[Any], groups: int | None) ->
             "  pass groups=..., the number of work-groups", signature.name
         )  # fmt: skip
     return int(lengths.pop())
+
+
+def check_items(signature: Signature, values: list[Any], groups: int) -> None:
+    """Refuse arrays with an item for each group, of more elements than the group takes: items would be cut apart."""
+    for parameter, value in zip(signature.parameters, values):
+        if parameter.reach != OWN_GROUP or not isinstance(value, np.ndarray):
+            continue
+        if value.ndim > 1 and len(value) == groups and value.size != groups * parameter.stride:
+            raise LaunchError(
+                f"{parameter.name} has {count(groups, 'item')} of {value.size // groups} elements\n"
+                f"  expected {parameter.stride}, as many as a group takes; an array of one dimension may be longer",
+                signature.name,
+            )
 
 
 def check_packed(signature: Signature, values: list[Any], groups: int) -> int:

@@ -24,7 +24,7 @@ from drawloom.batch.backends.simd.native import SimdKernel, find_isa, load_kerne
 from drawloom.batch.backends.ve import kernel as ve
 from drawloom.batch.call_plans import MOST_PLANS, CallPlan, Key, call_key, make_plan
 from drawloom.batch.frontend import syntax
-from drawloom.batch.frontend.includes import included_texts
+from drawloom.batch.frontend.includes import find_beside, find_ready, included_texts
 from drawloom.batch.frontend.lower import lower
 from drawloom.batch.frontend.parser import parse_file
 from drawloom.batch.ir.ir import Kernel as LoweredKernel
@@ -77,7 +77,10 @@ class Recipe(NamedTuple):
     included: tuple[tuple[str, str], ...]
 
     def parse(self) -> syntax.Kernel:
-        kernels = parse_file(self.text, wg_size=self.wg_size, defines=dict(self.defines), file=self.file)
+        kernels = parse_file(
+            self.text, wg_size=self.wg_size, defines=dict(self.defines), file=self.file,
+            include=dict(self.included).get,
+        )  # fmt: skip
         return choose(kernels, self.name, self.file)
 
 
@@ -469,9 +472,9 @@ def kernel(
         raise DataError("streaming is for vectors of the CPU\n  expected none with a device")
     if measure and (order is not None or pack is not None or device is not None or target == VE):
         raise DataError(f"measure chooses order and pack for this CPU\n  expected no order, pack, device or {VE!r}")
-    text, file = read_source(source)
+    text, file, folder = read_source(source)
     macros = tuple(sorted((defines or {}).items()))
-    included = included_texts(text, file)
+    included = included_texts(text, find_ready if folder is None else find_beside(folder))
     recipe = Recipe(text, file, name, wg_size, macros, order, pack, contract, target, streaming, measure, included)
     if device is None:
         return Kernel(recipe)
@@ -490,11 +493,11 @@ def choose(kernels: dict[str, syntax.Kernel], name: str | None, file: str) -> sy
     return kernels[name]
 
 
-def read_source(source: str | os.PathLike[str]) -> tuple[str, str]:
-    """Return a kernel's text and what errors call it."""
+def read_source(source: str | os.PathLike[str]) -> tuple[str, str, Path | None]:
+    """Return a kernel's text, what errors call it, and the folder of its file."""
     if isinstance(source, str) and not source.endswith(".cl"):
-        return source, "<text>"
+        return source, "<text>", None
     try:
-        return Path(source).read_text(encoding="utf-8"), os.fspath(source)
+        return Path(source).read_text(encoding="utf-8"), os.fspath(source), Path(source).parent
     except (OSError, UnicodeDecodeError) as failure:
         raise DataError(f"{os.fspath(source)}: cannot be read as text: {failure}") from None

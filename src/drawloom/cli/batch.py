@@ -7,17 +7,27 @@ import click
 if TYPE_CHECKING:
     from pathlib import Path
 
-STAGES = ("infreg", "llvm", "c", "cuda", "ptx")
-CUDA_STAGES = ("cuda", "ptx")
-TARGETS = ("avx512", "avx2", "ve")
+#: Target -> what can be printed for it, the usual first.
+STAGES = {
+    "llvm": ("llvm", "infreg"), "avx512": ("c", "infreg"), "avx2": ("c", "infreg"), "ve": ("c", "infreg"),
+    "cuda": ("cuda", "ptx"),
+}  # fmt: skip
+#: Stage -> the target that it means without --target.
+MEANT = {"llvm": "llvm", "infreg": "llvm", "cuda": "cuda", "ptx": "cuda"}
+#: The value of --emit without one.
+USUAL = "usual"
 STANDARD_STREAM = "-"
 
 
 @click.command()
 @click.argument("file", metavar="FILE")
 @click.option("--wg-size", type=click.IntRange(1), required=True, help="The work-items of a group.")
-@click.option("--target", type=click.Choice(TARGETS), help="The instruction set to print C for.")
-@click.option("--emit", "stage", type=click.Choice(STAGES), help="What to print; c with a target, llvm otherwise.")
+@click.option("--target", type=click.Choice(tuple(STAGES)), help="What to compile for; llvm, this CPU, otherwise.")
+@click.option(
+    "--emit", "stage", is_flag=False, flag_value=USUAL, default=USUAL, metavar="[infreg|llvm|c|cuda|ptx]",
+    type=click.Choice(("infreg", "llvm", "c", "cuda", "ptx", USUAL)),
+    help="What to print; without a value, the code for the target.",
+)
 @click.option("--kernel", "name", metavar="NAME", help="The kernel to take where FILE has several.")
 @click.option("-D", "defines", multiple=True, metavar="NAME[=VALUE]", help="Define a macro.")
 @click.option("--pack", type=click.IntRange(1), help="How many groups share vectors; chosen otherwise.")
@@ -28,25 +38,26 @@ STANDARD_STREAM = "-"
     "-o", "output", metavar="FILE", default=STANDARD_STREAM, help="Where to write; standard output otherwise."
 )
 def command(
-    file: str, wg_size: int, target: str | None, stage: str | None, name: str | None, defines: tuple[str, ...],
+    file: str, wg_size: int, target: str | None, stage: str, name: str | None, defines: tuple[str, ...],
     pack: int | None, order: str | None, streaming: bool, no_contract: bool, output: str,
 ) -> None:  # fmt: skip
     """Compile the kernel in FILE, OpenCL C in the collective register cache idiom.
 
-    infreg is InfReg-IR, registers of unbounded width as LLVM IR with metadata; llvm is what runs on this CPU; c is C
-    with a target's intrinsics, for any C compiler, or for clang if the target is ve, NEC SX-Aurora; cuda is CUDA C++
-    for GPUs with a thread for each work-item, and ptx what clang makes of that.
+    For a target, --emit prints:
+
+    \b
+    llvm          LLVM IR (llvm), as it runs on this CPU
+    avx512, avx2  C with intrinsics (c), for any C compiler
+    ve            C with intrinsics (c) for NEC SX-Aurora, for clang
+    cuda          CUDA C++ for GPUs (cuda), a thread for each work-item, or what clang makes of it (ptx)
+    all but cuda  InfReg-IR (infreg), registers of unbounded width as LLVM IR with metadata
     """
     from pathlib import Path
 
     from drawloom.cli.outputs import refuse_to_overwrite
     from drawloom.files import whole_file
 
-    stage = stage or ("llvm" if target is None else "c")
-    if stage == "c" and target is None:
-        raise click.UsageError("--emit c needs --target avx512, --target avx2 or --target ve.")
-    if stage not in ("c", "infreg") and target is not None:
-        raise click.UsageError(f"--emit {stage} takes no --target.")
+    target, stage = choose_stage(target, stage)
     refuse_to_overwrite(output, [file])
     macros = {}
     for define in defines:
@@ -60,23 +71,36 @@ def command(
         there.write(text.encode("utf-8"))
 
 
+def choose_stage(target: str | None, stage: str) -> tuple[str, str]:
+    """Return the target and what to print for it."""
+    if target is None and stage == "c":
+        raise click.UsageError("--emit c needs --target avx512, --target avx2 or --target ve.")
+    target = target or MEANT.get(stage, "llvm")
+    if stage == USUAL:
+        stage = STAGES[target][0]
+    if stage not in STAGES[target]:
+        stages = ", ".join(STAGES[target])
+        raise click.UsageError(f"--emit {stage} is not for --target {target}, which prints {stages}.")
+    return target, stage
+
+
 def compile_to(
     stage: str, file: "Path", wg_size: int, name: str | None, defines: dict[str, str], pack: int | None,
-    order: str | None, contract: bool, target: str | None, streaming: bool,
+    order: str | None, contract: bool, target: str, streaming: bool,
 ) -> str:  # fmt: skip
     """Return a kernel's text after a stage."""
     from drawloom.batch import kernel
     from drawloom.batch.ir.printer import show_kernel
 
-    if stage in CUDA_STAGES:
+    if target == "cuda":
         # Neither text depends on where the kernel is to run.
         on_device = kernel(
             file, wg_size=wg_size, name=name, defines=defines, pack=pack, order=order, contract=contract, device="cpu"
         )
         return on_device.text if stage == "cuda" else on_device.ptx
     compiled = kernel(
-        file, wg_size=wg_size, name=name, defines=defines, pack=pack, order=order, contract=contract, target=target,
-        streaming=streaming or None,
+        file, wg_size=wg_size, name=name, defines=defines, pack=pack, order=order, contract=contract,
+        target=None if target == "llvm" else target, streaming=streaming or None,
     )  # fmt: skip
     if stage == "infreg":
         return show_kernel(compiled.lowered, compiled.pack)

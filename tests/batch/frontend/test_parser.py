@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from drawloom.batch import BatchParseError, BatchTypeError, interpret, parse_file
+from drawloom.batch.frontend.includes import find_beside
 from drawloom.batch.frontend.syntax import Assign, Block, Cast, Constant, Declare, Loop
 from drawloom.batch.kernels import read_text
 from drawloom.errors import Error
@@ -207,8 +208,19 @@ def test_a_file_includes_those_beside_it(tmp_path: Path) -> None:
     path = tmp_path / "k.cl"
     path.write_text('#include "half.h"\n#include "half.h"\n__kernel void k(T *p) { p[0] = half_of(p[0]); }\n')
     memory = np.array([5.0])
-    interpret(parse_file(path.read_text(), wg_size=1, file=str(path))["k"], 1, {"p": memory})
+    parsed = parse_file(path.read_text(), wg_size=1, file=str(path), include=find_beside(tmp_path))["k"]
+    interpret(parsed, 1, {"p": memory})
     assert memory[0] == 2.5
+
+
+def test_a_text_includes_no_file_of_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A `reductions.cl` there changed what `batch.linalg` computed, wherever it ran afterwards."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "det.cl").write_text("")
+    (tmp_path / "elimination.cl").write_text("#error not the ready kernels' file\n")
+    (tmp_path / "reductions.cl").write_text("#error not the ready kernels' file\n")
+    macros = {"real": "double", "stored": "double"}
+    assert "det" in parse_file(read_text("det"), wg_size=4, defines=macros, file="det.cl")
 
 
 @pytest.mark.parametrize(
@@ -229,5 +241,7 @@ def test_errors_of_included_files_name_them(text: str, message: str, tmp_path: P
     path = tmp_path / "k.cl"
     path.write_text(text)
     with pytest.raises(Error) as refused:
-        parse_file(text + "\n__kernel void k(float *p) {}\n", wg_size=1, file=str(path))
+        parse_file(
+            text + "\n__kernel void k(float *p) {}\n", wg_size=1, file=str(path), include=find_beside(tmp_path)
+        )
     assert message in str(refused.value)

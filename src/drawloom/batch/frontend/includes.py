@@ -13,31 +13,35 @@ NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 INCLUDE: Final = re.compile(r'#[ \t]*include[ \t]*"([^"\n]*)"')
 
 
-def includes_beside(file: str) -> Callable[[str], str | None]:
-    """Return a function from the name of an included file to its text, None where there is no such text.
+Find = Callable[[str], str | None]
 
-    Args:
-        file: The kernel's file. What is not a file has no folder.
-    """
-    folder = Path(file).parent if is_file(file) else None
+
+def find_ready(name: str) -> str | None:
+    """Return the text of a ready kernel's file by its name, None where there is none."""
+    if not NAME.fullmatch(name):
+        return None
+    place = files("drawloom.batch.kernels") / name
+    return place.read_text(encoding="utf-8") if place.is_file() else None
+
+
+def find_beside(folder: Path) -> Find:
+    """Return a function that finds the text of a file in a folder, else among the ready kernels."""
 
     def find(name: str) -> str | None:
         if not NAME.fullmatch(name):
             return None
-        for place in (None if folder is None else folder / name, files("drawloom.batch.kernels") / name):
-            if place is not None and place.is_file():
-                try:
-                    return place.read_text(encoding="utf-8")
-                except (OSError, UnicodeDecodeError):
-                    return None
-        return None
+        if not (folder / name).is_file():
+            return find_ready(name)
+        try:
+            return (folder / name).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            return None
 
     return find
 
 
-def included_texts(text: str, file: str) -> tuple[tuple[str, str], ...]:
+def included_texts(text: str, find: Find) -> tuple[tuple[str, str], ...]:
     """Return the names and texts of all files that a kernel's text may include, whatever macros are defined."""
-    find = includes_beside(file)
     found: dict[str, str] = {}
     open_texts = [text]
     while open_texts:
@@ -47,10 +51,3 @@ def included_texts(text: str, file: str) -> tuple[tuple[str, str], ...]:
                 found[name] = included
                 open_texts.append(included)
     return tuple(sorted(found.items()))
-
-
-def is_file(name: str) -> bool:
-    try:
-        return Path(name).is_file()
-    except (OSError, ValueError):
-        return False

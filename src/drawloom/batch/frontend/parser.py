@@ -12,7 +12,7 @@ import numpy as np
 
 from drawloom.batch.frontend.builtins import is_reserved
 from drawloom.batch.frontend.calls import Target
-from drawloom.batch.frontend.includes import includes_beside
+from drawloom.batch.frontend.includes import Find, find_ready
 from drawloom.batch.frontend.objects import (
     LARGEST_EXTENT,
     Array,
@@ -37,7 +37,12 @@ KERNEL: Final = "_Noreturn"
 
 
 def parse_file(
-    text: str, *, wg_size: int, defines: Mapping[str, str] | None = None, file: str = "<text>"
+    text: str,
+    *,
+    wg_size: int,
+    defines: Mapping[str, str] | None = None,
+    file: str = "<text>",
+    include: Find = find_ready,
 ) -> dict[str, Kernel]:
     """Parse a kernel file.
 
@@ -45,7 +50,9 @@ def parse_file(
         text: OpenCL C in the subset of `syntax.py`.
         wg_size: The work-items of a group, which `get_local_size()` gives.
         defines: Macros that are defined before the file begins.
-        file: What errors call the text. `#include "NAME"` looks for files beside it, and among the ready kernels.
+        file: What errors call the text.
+        include: A function from the name in `#include "NAME"` to the file's text, None where there is none; it finds
+            the files of the ready kernels otherwise.
 
     Returns:
         The kernels by name, in the file's order.
@@ -63,7 +70,7 @@ def parse_file(
     source = Source(text, file)
     if not 1 <= wg_size <= LARGEST_GROUP:
         raise source.type_error(f"the group size is {wg_size}", Position(0, 0), f"1 to {LARGEST_GROUP}")
-    preprocessed = preprocess(source, defines or {}, includes_beside(file))
+    preprocessed = preprocess(source, defines or {}, include)
     try:
         tree = read_tree(source, preprocessed)
         reader = FileReader(FileText(source, preprocessed, wg_size))
