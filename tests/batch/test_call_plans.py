@@ -43,6 +43,19 @@ def test_a_planned_call_refuses_outputs_that_overlap(offset: int) -> None:
     assert np.array_equal(memory, before)
 
 
+def test_overlaps_are_found_after_calls_with_the_same_arrays() -> None:
+    add = planned()
+    memory = np.zeros(100)
+    a, b = memory[:24].reshape(6, 4), memory[24:48].reshape(6, 4)
+    add(a, b, 2)
+    add(a, b, 2)
+    with pytest.raises(LaunchError, match="a and b overlap"):
+        add(a, memory[23:47].reshape(6, 4), 2)
+    with pytest.raises(LaunchError, match="a and b overlap"):
+        add(memory[25:49].reshape(6, 4), b, 2)
+    add(b, a, 2)
+
+
 @pytest.mark.parametrize("offset", [-24, 24])
 def test_a_planned_call_takes_outputs_that_touch_inputs(offset: int) -> None:
     add = planned()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ Key = tuple[Any, ...]
 MOST_PLANS: Final = 64
 
 
-class CallPlan(NamedTuple):
+class CallPlan:
     """The checked form of calls with one key. All arrays are contiguous and aligned.
 
     Args:
@@ -34,20 +34,29 @@ class CallPlan(NamedTuple):
         touched_bytes: The size of all arrays.
     """
 
-    groups: int
-    arrays: tuple[int, ...]
-    pairs: tuple[tuple[int, int, int, int], ...]
-    touched_bytes: int
+    __slots__ = ("arrays", "groups", "pairs", "passed", "touched_bytes")
+
+    def __init__(
+        self, groups: int, arrays: tuple[int, ...], pairs: tuple[tuple[int, int, int, int], ...], touched_bytes: int
+    ) -> None:
+        self.groups = groups
+        self.arrays = arrays
+        self.pairs = pairs
+        self.touched_bytes = touched_bytes
+        #: What the last call passed: at the same addresses, arrays of the same sizes share as little memory again.
+        self.passed: list[Any] | None = None
 
     def pass_arguments(self, arguments: tuple[Any, ...]) -> list[Any] | None:
         """Return addresses and numbers for machine code, or None where memory may be shared."""
         passed = list(arguments)
         for number in self.arrays:
             passed[number] = data_address(passed[number])
-        for one, one_bytes, other, other_bytes in self.pairs:
-            first, second = passed[one], passed[other]
-            if first < second + other_bytes and second < first + one_bytes:
-                return None
+        if passed != self.passed:
+            for one, one_bytes, other, other_bytes in self.pairs:
+                first, second = passed[one], passed[other]
+                if first < second + other_bytes and second < first + one_bytes:
+                    return None
+            self.passed = passed
         return passed
 
 
