@@ -32,6 +32,7 @@ sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
 
+from benchmarks.batch import aligned  # noqa: E402
 from benchmarks.common.timing import choose_threads, geometric_mean, machine, markdown_table  # noqa: E402
 
 SOURCE = ROOT / "benchmarks" / "batch_kernels" / "peers.cpp"
@@ -42,6 +43,7 @@ REPEAT, WARM_UP = 10, 2
 ROW_MAJOR, NO_TRANSPOSE, UPPER, LOWER, NON_UNIT, UNIT, LEFT = 101, 111, 121, 122, 131, 132, 141
 FORMATS = {181: 16, 182: 32, 183: 64}  # mkl_get_format_compact: bytes of a vector
 Run = Callable[[], None]
+Copy = Callable[[Any], Any]
 
 
 class Problem(NamedTuple):
@@ -192,6 +194,11 @@ def compile_peers(folder: Path, size: int, real: str, with_xsmm: bool) -> ctypes
     return ctypes.CDLL(str(library))
 
 
+def aligned_copy(array: Any) -> Any:
+    """Return a copy that begins at a cache line."""
+    return aligned({"array": array})["array"]
+
+
 def numpy_call(name: str, arrays: list[Any]) -> Run | None:
     if name == "gemm":
         return lambda: np.matmul(arrays[0], arrays[1], out=arrays[2])
@@ -203,20 +210,20 @@ def numpy_call(name: str, arrays: list[Any]) -> Run | None:
 
 
 def measure(
-    name: str, size: int, real: str, items: int, mkl: Mkl | None, peers: ctypes.CDLL | None
+    name: str, size: int, real: str, items: int, mkl: Mkl | None, peers: ctypes.CDLL | None, copy: Copy
 ) -> dict[str, float]:
-    """Return the seconds of every side."""
+    """Return the seconds of every side, on copies of the arrays that `copy` makes."""
     from drawloom import batch
     from drawloom.batch.kernels import read_text
 
     dtype = TYPES[real]
     problem = make_problem(name, size, items, dtype)
     kernel = batch.kernel(read_text(problem.kernel), wg_size=size, defines={"real": real, **problem.macros})
-    plain = [array.copy() for array in problem.arrays]
+    plain = [copy(array) for array in problem.arrays]
     lanes = batch.pack(problem.arrays[0][:1]).lanes
     packed = [batch.pack(array, lanes) for array in problem.arrays]
     theirs = [batch.pack(array, mkl.lanes(dtype) if mkl is not None else lanes) for array in problem.arrays]
-    others = [array.copy() for array in problem.arrays]
+    others = [copy(array) for array in problem.arrays]
     sides: dict[str, tuple[Run | None, Callable[[], list[Any]] | None]] = {
         "ours": (lambda: kernel(*plain, *problem.numbers, groups=items), lambda: plain),
         "packed": (
@@ -292,7 +299,9 @@ def main() -> int:
     parser.add_argument("--types", nargs="+", choices=tuple(TYPES), default=("double", "float"))
     parser.add_argument("--items", type=int, default=20_000)
     parser.add_argument("--mkl", metavar="PATH", help="libmkl_rt.so (default: the one of this Python)")
+    parser.add_argument("--aligned", action="store_true", help="begin arrays at cache lines (default: as NumPy does)")
     options = parser.parse_args()
+    copy: Copy = aligned_copy if options.aligned else np.copy
     choose_threads(1)
     mkl = find_mkl(options.mkl)
     rows, found = [], []
@@ -306,7 +315,7 @@ def main() -> int:
         for name in options.kernels:
             for real in options.types:
                 for size in options.sizes:
-                    best = measure(name, size, real, options.items, mkl, libraries[size, real])
+                    best = measure(name, size, real, options.items, mkl, libraries[size, real], copy)
                     each = {side: f"{seconds / options.items * 1e9:.1f}" for side, seconds in best.items()}
                     ratio = ratios(best)
                     found.append((name, ratio))
