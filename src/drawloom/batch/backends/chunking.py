@@ -127,7 +127,28 @@ class Chunker:
         if op == "argument":
             return program.shared("argument", value.type, (), value.detail)
         assert op in OPERATIONS or op in CONVERSIONS, op
-        return program.shared(op, value.type, tuple(self.chunk(operand, number) for operand in value.operands))
+        operands = tuple(self.chunk(operand, number) for operand in value.operands)
+        if value.type == MASK and op in ("and", "or"):
+            return self.combine_masks(op, operands, wanted)
+        if op == "select" and operands[0].op == "constant":
+            lanes = np.frombuffer(operands[0].detail, DTYPES[MASK])[wanted]
+            if lanes.all() or not lanes.any():
+                return operands[1] if lanes.all() else operands[2]
+        if op in ("icmp eq", "icmp ne") and operands[0].op == "constant":
+            # A shuffle's comparisons (`lookups.py`) have the constant there: both share a mask.
+            operands = operands[::-1]
+        return program.shared(op, value.type, operands)
+
+    def combine_masks(self, op: str, operands: tuple[Chunk, ...], wanted: NDArray[np.bool_]) -> Chunk:
+        """Return the conjunction or disjunction of two masks, of which a constant one may decide all wanted lanes."""
+        for mask, other in (operands, operands[::-1]):
+            if mask.op == "constant":
+                lanes = np.frombuffer(mask.detail, DTYPES[MASK])[wanted]
+                if lanes.all():
+                    return other if op == "and" else mask
+                if not lanes.any():
+                    return mask if op == "and" else other
+        return self.program.shared(op, MASK, operands)
 
     # Permutations.
 

@@ -36,7 +36,7 @@ LONGEST: Final = 64
 #: Bytes of a cache line, and of a group's part of an array from which on it is asked for ahead: CPUs foresee a pack of
 #: smaller ones. Solves of 16 and 32 doubles, 100,000 of them, become 1.7 and 2.8 times as fast, of 8 doubles 0.9 times.
 LINE: Final = 64
-LEAST_AHEAD: Final = 1024
+LEAST_AHEAD: Final = 512
 #: What a pack reads, up to which the pack after the next one is asked for. Longer ones would drive each other out of
 #: the first cache. With 50,000 items, `ldus` and `trsv` of 16 doubles become 1.2 times as fast as with the next pack (4
 #: and 8 KB), `gemm` 1.1 times (4 KB), and `ldus` and `trsv` of 32 doubles 0.9 times (16 KB).

@@ -28,11 +28,36 @@ def assemble(program: ChunkProgram, rows: list[Row], chunks: dict[int, Chunk]) -
         rows: The sources of every lane of the chunks to make.
         chunks: The chunks that sources name.
     """
-    if needs_exchanges(rows):
-        exchanged = exchange(program, rows, chunks)
-        if exchanged is not None:
-            return exchanged
-    return [gather_row(program, row, chunks) for row in rows]
+    result: list[Chunk | None] = [None] * len(rows)
+    for numbers in split_rows(rows):
+        part = [rows[number] for number in numbers]
+        exchanged = exchange(program, part, chunks) if needs_exchanges(part) else None
+        for place, number in enumerate(numbers):
+            result[number] = exchanged[place] if exchanged is not None else gather_row(program, rows[number], chunks)
+    return result
+
+
+def split_rows(rows: list[Row]) -> list[list[int]]:
+    """Return the numbers of rows that take lanes from the same chunks, as few together as possible.
+
+    Few chunks are held at once where one part of a large transposition stands after the other.
+    """
+    leader: dict[int, int] = {}
+
+    def lead(chunk: int) -> int:
+        while leader.setdefault(chunk, chunk) != chunk:
+            chunk = leader[chunk]
+        return chunk
+
+    first = [next((source.chunk for source in row if source is not None), None) for row in rows]
+    for row, chunk in zip(rows, first):
+        for source in row:
+            if source is not None and chunk is not None:
+                leader[lead(source.chunk)] = lead(chunk)
+    parts: dict[int | None, list[int]] = {}
+    for number, chunk in enumerate(first):
+        parts.setdefault(None if chunk is None else lead(chunk), []).append(number)
+    return list(parts.values())
 
 
 def gather_row(program: ChunkProgram, row: Row, chunks: dict[int, Chunk]) -> Chunk | None:

@@ -11,6 +11,7 @@ from drawloom.batch.backends.chunking import cut_into_chunks
 from drawloom.batch.backends.entry import emit_entry, entry_name
 from drawloom.batch.backends.layout import Layout
 from drawloom.batch.backends.llvm import emit_llvm
+from drawloom.batch.backends.masks import group_selects_by_mask
 from drawloom.batch.backends.order import order_depth_first
 from drawloom.batch.backends.reloads import reload_from_memory
 from drawloom.batch.backends.saturation import expand_saturating_conversions
@@ -63,6 +64,7 @@ class NativeCode:
         widen_narrow_integers(self.program)
         if depth_first:
             self.program.block = order_depth_first(self.program.block)
+        self.program.block = group_selects_by_mask(self.program.block)
         there = vector_registers()
         use_stack = registers > 0 or len(self.program.block) >= LONG_BLOCK
         if depth_first or use_stack:

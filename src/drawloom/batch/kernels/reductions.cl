@@ -5,31 +5,20 @@
 /* the largest power of two below N */
 #define HALF (N > 16 ? 16 : N > 8 ? 8 : N > 4 ? 4 : N > 2 ? 2 : N > 1 ? 1 : 0)
 
-/* The item with the largest size among those from `first` on; the others have to have -1. NaN is never larger. Of
-   several it is the one that wins a tournament, with `lowest` that of the lowest number. */
+/* The item with the largest size among those from `first` on. NaN is never larger. Of several it is the one that wins a
+   tournament, with `lowest` that of the lowest number. */
 static inline int item_of_largest(real size, int first, bool lowest) {
     int item = get_local_id() > first ? get_local_id() : first;
     for (int distance = HALF; distance > 0; distance /= 2) {
         real other_size = shuffle(size, get_local_id() + distance);
         int other_item = shuffle(item, get_local_id() + distance);
-        if (other_size > size || (lowest && other_size == size && other_item < item)) {
+        bool is_larger = other_size > size || (lowest && other_size == size && other_item < item);
+        if (get_local_id() + distance < N && is_larger) {
             size = other_size;
             item = other_item;
         }
     }
-    return shuffle(item, 0);
-}
-
-/* Exchanges elements `begin` to `end` - 1 of the rows of items `first` and `pivot`, which is not before it. All items get
-   the new row `first` as `pivot_row`. */
-static inline void exchange_rows(real *row, real *pivot_row, int begin, int end, int first, int pivot) {
-    for (int ix = begin; ix < end; ix += 1) {
-        pivot_row[ix] = shuffle(row[ix], pivot);
-        if (get_local_id() > first && get_local_id() == pivot)
-            row[ix] = shuffle(row[ix], first);
-        if (get_local_id() == first)
-            row[ix] = pivot_row[ix];
-    }
+    return shuffle(item, first);
 }
 
 /* The largest number, in every item. */
