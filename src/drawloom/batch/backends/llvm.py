@@ -25,7 +25,7 @@ from drawloom.batch.backends.reloads import STACK
 from drawloom.batch.ir.ir import DTYPES, MASK, Kernel
 from drawloom.batch.ir.operations import CONVERSIONS, OPERATIONS
 from drawloom.batch.ir.printer import INTRINSICS, SATURATING, SUFFIXES, number_text
-from drawloom.cpu.vector.machine import vector_bits
+from drawloom.cpu.vector.machine import host, vector_bits
 
 #: Bytes of an element below which masked accesses are not used: LLVM 22 makes of a store of one lane of <8 x i8> one of
 #: eight bytes, and x86 has no such instructions before AVX-512BW.
@@ -41,6 +41,11 @@ LEAST_AHEAD: Final = 512
 #: the first cache. With 50,000 items, `ldus` and `trsv` of 16 doubles become 1.2 times as fast as with the next pack (4
 #: and 8 KB), `gemm` 1.1 times (4 KB), and `ldus` and `trsv` of 32 doubles 0.9 times (16 KB).
 NEAR_BYTES: Final = 12 << 10
+#: The most vectors of a table that are permuted, not stored: two permutations and a select for four.
+MOST_PERMUTED: Final = 4
+#: AVX-512's permutations of one vector and of two by lanes of an index, by type; AVX2 has two of one.
+PERMUTED: Final = {"double": ("df", "pd"), "float": ("sf", "ps"), "i64": ("di", "q"), "i32": ("si", "d")}
+NARROW_PERMUTED: Final = {"float": "llvm.x86.avx2.permps", "i32": "llvm.x86.avx2.permd"}
 
 
 def emit_llvm(
@@ -500,7 +505,9 @@ done:
         self.line(f"call void @{function}({stored}, {pointers}, {mask})")
 
     def emit_table(self, chunk: Chunk, name: str) -> None:
-        """Keep a register in memory; masks are kept as bytes."""
+        """Keep a register in memory, unless reads permute its vectors; masks are kept as bytes."""
+        if self.is_permuted(chunk):
+            return
         type = memory_type(chunk.type)
         size = size_of(type)
         whole = len(chunk.operands) * self.width
@@ -518,6 +525,9 @@ done:
         table, index = chunk.operands
         read: Read = chunk.detail
         type = memory_type(chunk.type)
+        if self.is_permuted(table):
+            self.permute_table(chunk, name)
+            return
         if read.lane is not None:
             self.read_one(chunk, name, type, read.lane)
             return
@@ -529,6 +539,49 @@ done:
         self.gather(target, type, f"<{self.width} x ptr> align {size_of(type)} {pointers}", mask)
         if type != chunk.type:
             self.line(f"{name} = trunc {self.vector(type)} {target} to {self.vector(chunk.type)}")
+
+    def is_permuted(self, table: Chunk) -> bool:
+        """Return whether reads of a table take few permutations by instructions of this CPU."""
+        return len(table.operands) <= MOST_PERMUTED and permutation_names(table.type, self.width) is not None
+
+    def permute_table(self, chunk: Chunk, name: str) -> None:
+        """Read a table of few vectors: each two are permuted together, and higher bits of the index select a pair."""
+        table, index = chunk.operands
+        names = permutation_names(chunk.type, self.width)
+        assert names is not None
+        lanes = self.permutation_index(chunk.type, index, chunk.detail.offset)
+        type, number_type = self.vector(chunk.type), "i64" if size_of(chunk.type) == 8 else "i32"
+        texts = [f"{type} {self.names[operand.number]}" for operand in table.operands]
+        found = []
+        for pair in range(0, len(texts), 2):
+            found.append(name if len(texts) <= 2 else self.temporary())
+            if pair + 1 < len(texts):
+                self.declare(names[1], type, f"{type}, {self.vector(number_type)}, {type}")
+                self.line(f"{found[-1]} = call {type} @{names[1]}({texts[pair]}, {lanes}, {texts[pair + 1]})")
+            else:
+                self.declare(names[0], type, f"{type}, {self.vector(number_type)}")
+                self.line(f"{found[-1]} = call {type} @{names[0]}({texts[pair]}, {lanes})")
+        if len(found) == 2:
+            bit, is_second = self.temporary(), self.temporary()
+            wide, mask = self.vector(number_type), f"{self.vector(MASK)} {is_second}"
+            second_pair = ", ".join([f"{number_type} {2 * self.width}"] * self.width)
+            self.line(f"{bit} = and {lanes}, <{second_pair}>")
+            self.line(f"{is_second} = icmp ne {wide} {bit}, zeroinitializer")
+            self.line(f"{name} = select {mask}, {type} {found[1]}, {type} {found[0]}")
+
+    def permutation_index(self, type: str, index: Chunk, offset: int) -> str:
+        """Return an index, with its type, in lanes as wide as those that it permutes."""
+        text = self.typed(index)
+        if offset:
+            moved = self.temporary()
+            offsets = ", ".join([f"i64 {offset}"] * self.width)
+            self.line(f"{moved} = add {text}, <{offsets}>")
+            text = f"{self.vector('i64')} {moved}"
+        if size_of(type) == 8:
+            return text
+        narrow = self.temporary()
+        self.line(f"{narrow} = trunc {text} to {self.vector('i32')}")
+        return f"{self.vector('i32')} {narrow}"
 
     def read_one(self, chunk: Chunk, name: str, type: str, lane: int) -> None:
         """Read one element of a table for all lanes, behind the place that a lane of the index says."""
@@ -605,6 +658,17 @@ def fill_spread(sources: tuple[int, ...]) -> list[int]:
         if sources[right] == sources[left] + 1:
             filled[left + 1 : right] = [sources[left]] * (right - left - 1)
     return filled
+
+
+def permutation_names(type: str, width: int) -> tuple[str, str] | None:
+    """Return LLVM's names for permutations of one vector and of two by an index; None where the CPU has none."""
+    bits = width * size_of(memory_type(type)) * 8
+    if type not in PERMUTED or not {"avx512f", "avx512vl"} <= host().features or bits not in (256, 512):
+        return None
+    of_one, of_two = PERMUTED[type]
+    if bits == 256 and type in NARROW_PERMUTED:
+        return NARROW_PERMUTED[type], f"llvm.x86.avx512.vpermi2var.{of_two}.256"
+    return f"llvm.x86.avx512.permvar.{of_one}.{bits}", f"llvm.x86.avx512.vpermi2var.{of_two}.{bits}"
 
 
 def constant_lanes(mask: Chunk) -> list[int]:

@@ -99,7 +99,6 @@ def read_table(chunker: Chunker, value: Value) -> list[Chunk | None]:
     found = match_item_lookup(value)
     count = chunker.layout.place(source.format).chunks
     chunks = [chunker.chunk(source, number) for number in range(count)]
-    table = chunker.program.shared("table", source.type, tuple(chunks))
     wanted = chunker.lanes_of(chunker.demand.of(value), value.format)
     result: list[Chunk | None] = []
     for number, row in enumerate(wanted):
@@ -107,6 +106,9 @@ def read_table(chunker: Chunker, value: Value) -> list[Chunk | None]:
             result.append(None)
             continue
         place, offset = find_place(chunker, value, found, number)
+        first, last = find_chunks(chunker, value, found, offset[row]) or (0, count - 1)
+        table = chunker.program.shared("table", source.type, tuple(chunks[first : last + 1]))
+        offset = offset - first * chunker.width
         lanes = np.flatnonzero(row)
         if is_uniform(place, lanes.tolist()) and (offset[lanes] == offset[lanes[0]]).all():
             read = Read(row.tobytes(), int(lanes[0]), int(offset[lanes[0]]))
@@ -116,6 +118,18 @@ def read_table(chunker: Chunker, value: Value) -> list[Chunk | None]:
                 place = chunker.program.shared("add", "i64", (place, chunker.constant("i64", offset)))
         result.append(chunker.program.shared("read", value.type, (table, place), read))
     return result
+
+
+def find_chunks(chunker: Chunker, value: Value, found: ItemLookup | None, offsets: Lanes) -> tuple[int, int] | None:
+    """Return the first and the last chunk of its source that a chunk of a lookup may read; None where any may be."""
+    if found is None:
+        return None
+    source = value.operands[0].format
+    stride = chunker.layout.strides(source)[1]
+    first, last = chunker.ranges.bounds(found.item) or (0, source.items - 1)
+    least = int(offsets.min()) + stride * max(first, 0)
+    most = int(offsets.max()) + stride * min(last, source.items - 1)
+    return least // chunker.width, most // chunker.width
 
 
 def find_place(chunker: Chunker, value: Value, found: ItemLookup | None, number: int) -> tuple[Chunk, Lanes]:
