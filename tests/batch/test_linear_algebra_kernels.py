@@ -20,7 +20,7 @@ GROUPS = 4
 EPSILON = float(np.finfo(np.float64).eps)
 #: A kernel with the macros of one of its forms.
 FORMS = [("solve", "RHS=2"), ("solve", "RHS=2 EXCHANGE=1"), ("solve", "INVERSE=1"), ("solve", "INVERSE=1 EXCHANGE=1"),
-         ("lu", ""), ("det", ""), ("det", "EXCHANGE=1"), ("cholesky", ""), ("cholesky", "UPPER=1"),
+         ("lu", ""), ("lu", "EXCHANGE=1"), ("det", ""), ("det", "EXCHANGE=1"), ("cholesky", ""), ("cholesky", "UPPER=1"),
          ("qr", ""), ("qr", "COLUMNS=2"), ("qr", "ONLY_R=1"), ("qr", "RAW=1"), ("eigh", ""), ("eigh", "UPPER=1"),
          ("eigh", "VALUES_ONLY=1"), ("svd", ""), ("svd", "VALUES_ONLY=1")]  # fmt: skip
 
@@ -75,10 +75,11 @@ def test_machine_code_equals_both_oracles(name: str, macros: str, size: int) -> 
     assert same(expected, found), (order, pack)
 
 
+@pytest.mark.parametrize("macros", [{}, {"EXCHANGE": "1"}])
 @pytest.mark.parametrize("size", [1, 2, 5, 8])
-def test_lu_gives_the_factors_of_the_permuted_matrix(size: int) -> None:
+def test_lu_gives_the_factors_of_the_permuted_matrix(size: int, macros: dict[str, str]) -> None:
     """|P A - L U| <= gamma(n) |L| |U| (Higham, theorem 9.3); all of L is at most 1, as partial pivoting has it."""
-    kernel = batch.kernel(read_text("lu"), wg_size=size, defines={"real": "double"})
+    kernel = batch.kernel(read_text("lu"), wg_size=size, defines={"real": "double", **macros})
     a = np.random.default_rng(size).standard_normal((GROUPS, size, size))
     a[0] = np.arange(size * size).reshape(size, size)
     factors, order = np.empty_like(a), np.empty((GROUPS, size), np.int32)
