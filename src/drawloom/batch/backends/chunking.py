@@ -77,8 +77,11 @@ class Chunker:
             self.chunks[value.number] = lookup(self, value)
         else:
             wanted = self.lanes_of(self.demand.of(value), value.format)
+            has_mask = op == "select" and value.operands[0].is_constant
+            masks = self.lanes_of(value.operands[0].detail, value.format) if has_mask else [None] * len(wanted)
             self.chunks[value.number] = [
-                self.lanewise(value, number, row) if row.any() else None for number, row in enumerate(wanted)
+                self.lanewise(value, number, wanted[number], masks[number]) if is_demanded else None
+                for number, is_demanded in enumerate(wanted.any(axis=1).tolist())
             ]
 
     # Lanes of chunks.
@@ -108,11 +111,13 @@ class Chunker:
     def constant(self, type: str, lanes: NDArray[Any]) -> Chunk:
         return self.program.shared("constant", type, (), np.ascontiguousarray(lanes, DTYPES[type]).tobytes())
 
-    def lanewise(self, value: Value, number: int, wanted: NDArray[np.bool_]) -> Chunk:
+    def lanewise(
+        self, value: Value, number: int, wanted: NDArray[np.bool_], mask: NDArray[np.bool_] | None = None
+    ) -> Chunk:
+        """Return a chunk of an operation; `mask` is a select's, where that is a constant."""
         op = value.op
         program = self.program
-        if op == "select" and value.operands[0].is_constant:
-            mask = self.lanes_of(value.operands[0].detail, value.format)[number]
+        if mask is not None:
             if mask[wanted].all():
                 return self.chunk(value.operands[1], number)
             if not mask[wanted].any():

@@ -54,11 +54,13 @@ def select_items(chunker: Chunker, value: Value) -> list[Chunk | None] | None:
     if found is None or source.format.items > MOST_SELECTS or source.is_constant:
         return None
     wanted = chunker.lanes_of(chunker.demand.of(value), value.format)
-    candidates = [place_candidates(chunker, source.format, value.format, found.columns, item)
-                  for item in range(source.format.items)]  # fmt: skip
-    numbers = np.array([in_place(row, wanted) for row in candidates])
-    if (numbers < 0)[:, wanted.any(axis=1)].any():
-        return None
+    demanded = wanted.any(axis=1)
+    rows = []
+    for item in range(source.format.items):
+        rows.append(in_place(place_candidates(chunker, source.format, value.format, found.columns, item), wanted))
+        if (rows[-1] < 0)[demanded].any():
+            return None
+    numbers = np.array(rows)
     first, last = chunker.ranges.bounds(found.item) or (0, source.format.items - 1)
     first, last = max(first, 0), min(last, source.format.items - 1)
     chunks = [chunker.chunk(source, number) for number in range(chunker.layout.place(source.format).chunks)]
@@ -82,15 +84,14 @@ def place_candidates(chunker: Chunker, source: Format, target: Format, columns: 
     return np.asarray(position[places.group_at, lane]).reshape(places.chunks, chunker.width)
 
 
-def in_place(rows: Lanes, wanted: Lanes) -> list[int]:
+def in_place(rows: Lanes, wanted: Lanes) -> Lanes:
     """Return for each row of places the chunk that has them in the same lanes, -1 where there is none."""
     width = rows.shape[1]
-    result = []
-    for row, lanes in zip(rows, wanted):
-        numbers = set((row[lanes] // width).tolist())
-        stays = (row[lanes] % width == np.flatnonzero(lanes)).all()
-        result.append(numbers.pop() if len(numbers) == 1 and stays else -1)
-    return result
+    chunks = rows // width
+    least = np.where(wanted, chunks, np.iinfo(np.int64).max).min(axis=1)
+    most = np.where(wanted, chunks, -1).max(axis=1)
+    stays = (rows % width == np.arange(width)) | ~wanted
+    return np.where((least == most) & stays.all(axis=1), least, -1)
 
 
 def read_table(chunker: Chunker, value: Value) -> list[Chunk | None]:

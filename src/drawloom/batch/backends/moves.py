@@ -28,6 +28,8 @@ def assemble(program: ChunkProgram, rows: list[Row], chunks: dict[int, Chunk]) -
         rows: The sources of every lane of the chunks to make.
         chunks: The chunks that sources name.
     """
+    if not needs_exchanges(rows):
+        return [gather_row(program, row, chunks) for row in rows]
     result: list[Chunk | None] = [None] * len(rows)
     for numbers in split_rows(rows):
         part = [rows[number] for number in numbers]
