@@ -18,7 +18,7 @@ from drawloom.batch.backends.accesses import Spread, find_run, is_consecutive, s
 from drawloom.batch.backends.chunk_ir import Chunk, ChunkLoop, ChunkProgram
 from drawloom.batch.backends.demand import Demand
 from drawloom.batch.backends.layout import Layout
-from drawloom.batch.backends.lookups import lookup
+from drawloom.batch.backends.lookups import in_place, lookup
 from drawloom.batch.backends.moves import Row, Source, assemble
 from drawloom.batch.ir.ir import DTYPES, MASK, VOID, Block, Format, Kernel, Loop, Value
 from drawloom.batch.ir.operations import CONVERSIONS, OPERATIONS
@@ -77,10 +77,11 @@ class Chunker:
             self.chunks[value.number] = lookup(self, value)
         else:
             wanted = self.lanes_of(self.demand.of(value), value.format)
-            has_mask = op == "select" and value.operands[0].is_constant
-            masks = self.lanes_of(value.operands[0].detail, value.format) if has_mask else [None] * len(wanted)
+            if op == "select" and value.operands[0].is_constant:
+                self.chunks[value.number] = self.select(value, wanted)
+                return
             self.chunks[value.number] = [
-                self.lanewise(value, number, wanted[number], masks[number]) if is_demanded else None
+                self.lanewise(value, number, wanted[number]) if is_demanded else None
                 for number, is_demanded in enumerate(wanted.any(axis=1).tolist())
             ]
 
@@ -111,20 +112,23 @@ class Chunker:
     def constant(self, type: str, lanes: NDArray[Any]) -> Chunk:
         return self.program.shared("constant", type, (), np.ascontiguousarray(lanes, DTYPES[type]).tobytes())
 
-    def lanewise(
-        self, value: Value, number: int, wanted: NDArray[np.bool_], mask: NDArray[np.bool_] | None = None
-    ) -> Chunk:
-        """Return a chunk of an operation; `mask` is a select's, where that is a constant."""
+    def select(self, value: Value, wanted: NDArray[np.bool_]) -> list[Chunk | None]:
+        """Return the chunks of a select by a constant mask. Most are chunks of one operand."""
+        masks = self.lanes_of(value.operands[0].detail, value.format)
+        takes_first, takes_second = (wanted & masks).any(axis=1).tolist(), (wanted & ~masks).any(axis=1).tolist()
+        result: list[Chunk | None] = [None] * len(wanted)
+        for number, taken in enumerate(zip(takes_first, takes_second)):
+            chosen = [self.chunk(operand, number) for operand, is_taken in zip(value.operands[1:], taken) if is_taken]
+            if len(chosen) == 2:
+                # Of a constant mask only the wanted lanes count; the others may be as the neighbours are.
+                chosen = [self.program.shared("select", value.type, (self.constant(MASK, masks[number]), *chosen))]
+            if chosen:
+                result[number] = chosen[0]
+        return result
+
+    def lanewise(self, value: Value, number: int, wanted: NDArray[np.bool_]) -> Chunk:
         op = value.op
         program = self.program
-        if mask is not None:
-            if mask[wanted].all():
-                return self.chunk(value.operands[1], number)
-            if not mask[wanted].any():
-                return self.chunk(value.operands[2], number)
-            # Of a constant mask only the wanted lanes count; the others may be as the neighbours are.
-            chosen = (self.constant(MASK, mask), *[self.chunk(operand, number) for operand in value.operands[1:]])
-            return program.shared(op, value.type, chosen)
         if op == "group":
             placement = self.layout.place(value.format)
             groups = placement.group_at.reshape(-1, self.width)[number]
@@ -172,13 +176,19 @@ class Chunker:
     def fill(self, chunks: list[Chunk | None], demanded: NDArray[np.bool_], type: str) -> list[Chunk | None]:
         """Put zeros where lanes are demanded that hold arbitrary numbers."""
         zero = self.constant(type, np.zeros(self.width))
-        return [zero if chunk is None and row.any() else chunk for chunk, row in zip(chunks, demanded)]
+        is_demanded = demanded.any(axis=1).tolist()
+        return [zero if chunk is None and wanted else chunk for chunk, wanted in zip(chunks, is_demanded)]
 
     def assemble(
         self, origins: NDArray[np.int64], chunks: list[Chunk | None] | dict[int, Chunk], type: str
     ) -> list[Chunk | None]:
         """Return chunks whose lanes are at the places `origins` of other chunks; -1 stands for a lane nothing reads."""
         width = self.width
+        places = origins.reshape(-1, width)
+        renamed = in_place(places, places >= 0).tolist()
+        demanded = (places >= 0).any(axis=1).tolist()
+        if all(number >= 0 or not is_demanded for number, is_demanded in zip(renamed, demanded)):
+            return [chunks[number] if is_demanded else None for number, is_demanded in zip(renamed, demanded)]
         rows: list[Row] = []
         for start in range(0, len(origins), width):
             row = origins[start : start + width].tolist()

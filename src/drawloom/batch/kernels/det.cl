@@ -1,7 +1,9 @@
 /* The pivots of A = P L U with partial pivoting, one matrix of N x N per group, row-major; `sign` is P's determinant.
    `elimination.cl` says what EXCHANGE does. `certain` becomes 1 where no pivot is as small as the rounding errors of a
    pivot may be, else 0. */
+#ifndef N
 #define N get_local_size()
+#endif
 #ifndef stored
 #define stored real
 #endif
@@ -17,7 +19,7 @@ __kernel void det(const stored *mat_a, real *pivots, real *sign, uchar *certain,
     real least = INFINITY, excess = 0, t_sign = 1;
 
     for (int ix = 0; ix < N; ix += 1)
-        t_a[ix] = mat_a[get_group_id() * N * N + get_local_id() * N + ix];
+        t_a[ix] = get_local_id() < N ? mat_a[get_group_id() * N * N + get_local_id() * N + ix] : 0;
 
     factorise(t_a, diagonal, reciprocal, pivot_item, factor);
 
@@ -44,7 +46,8 @@ __kernel void det(const stored *mat_a, real *pivots, real *sign, uchar *certain,
     }
     real largest = largest_of_upper(t_a);
 
-    pivots[get_group_id() * N + get_local_id()] = t_diagonal;
+    if (get_local_id() < N)
+        pivots[get_group_id() * N + get_local_id()] = t_diagonal;
     if (get_local_id() == 0) {
         sign[get_group_id()] = t_sign;
         certain[get_group_id()] = excess == 0 && least > tolerance * largest ? 1 : 0;

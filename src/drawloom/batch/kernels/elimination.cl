@@ -1,11 +1,12 @@
 /* Gaussian elimination with partial pivoting, column by column: all steps before its own change a column while it is in
    registers. Each work-item holds a row. With EXCHANGE the row of a pivot is exchanged with that of the step's item,
    which costs little where lanes are matrices; otherwise no row is moved. BLOCK columns are changed at a time: chains of
-   several columns hide each other's latency where the items of one matrix share vectors. */
+   several columns hide each other's latency where the items of one matrix share vectors. A group may have more items than
+   the N rows, so that columns fill vectors; without EXCHANGE only. */
 #include "reductions.cl"
 #ifndef BLOCK
 #ifdef EXCHANGE
-#define BLOCK 1
+#define BLOCK (N > 4 ? 1 : N)
 #else
 #define BLOCK 4
 #endif
@@ -48,7 +49,7 @@ static inline void eliminate(real *row, int ix, int s, int pivot, real factor) {
 /* Does all steps in the N columns of the rows. Gives U's diagonal and its reciprocals, which items were pivots, and minus
    the factors of every step, 0 in items that were pivots. */
 static inline void factorise(real *row, real *diagonal, real *reciprocal, int *pivot_item, real *factor) {
-    int step = N;
+    int step = get_local_id() < N ? N : -1; /* no row is no pivot */
     for (int first = 0; first < N; first += BLOCK) {
         for (int s = 0; s < first; s += 1)
             for (int ix = first; ix < first + BLOCK && ix < N; ix += 1)

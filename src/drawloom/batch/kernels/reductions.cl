@@ -1,9 +1,9 @@
-/* Reductions over the work-items of a group, for kernels with the macros `real` and N, which is get_local_size(). Every
-   item takes a number from the items at the distances HALF, HALF / 2, ... 1; where N is no power of two it takes some
-   numbers twice. */
+/* Reductions over the work-items of a group, for kernels with the macro `real`. Every item takes a number from the items
+   at the distances HALF, HALF / 2, ... 1; where the items are no power of two it takes some numbers twice. */
+#define ITEMS get_local_size()
 #ifndef HALF
-/* the largest power of two below N */
-#define HALF (N > 16 ? 16 : N > 8 ? 8 : N > 4 ? 4 : N > 2 ? 2 : N > 1 ? 1 : 0)
+/* the largest power of two below their number */
+#define HALF (ITEMS > 16 ? 16 : ITEMS > 8 ? 8 : ITEMS > 4 ? 4 : ITEMS > 2 ? 2 : ITEMS > 1 ? 1 : 0)
 
 /* The item with the largest size among those from `first` on. NaN is never larger. Of several it is the one that wins a
    tournament, with `lowest` that of the lowest number. */
@@ -13,7 +13,7 @@ static inline int item_of_largest(real size, int first, bool lowest) {
         real other_size = shuffle(size, get_local_id() + distance);
         int other_item = shuffle(item, get_local_id() + distance);
         bool is_larger = other_size > size || (lowest && other_size == size && other_item < item);
-        if (get_local_id() + distance < N && is_larger) {
+        if (get_local_id() + distance < ITEMS && is_larger) {
             size = other_size;
             item = other_item;
         }

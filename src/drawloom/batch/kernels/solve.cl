@@ -1,13 +1,15 @@
 /* Solves A X = B by Gaussian elimination with partial pivoting, one matrix of N x N and RHS right-hand sides per group,
    all row-major. `elimination.cl` says what EXCHANGE does. `certain` becomes 1 where X is finite and no pivot is as small
    as the rounding errors of a pivot may be, else 0. INVERSE takes the unit matrix as B. */
+#ifndef N
 #define N get_local_size()
+#endif
 #ifndef stored
 #define stored real
 #endif
 #include "elimination.cl"
 #ifdef INVERSE
-#define RHS get_local_size()
+#define RHS N
 #endif
 #ifndef RHS
 #define RHS 1
@@ -28,12 +30,12 @@ __kernel void solve(const stored *mat_a, const stored *mat_b, stored *mat_x, uch
     real least = INFINITY, excess = 0;
 
     for (int ix = 0; ix < N; ix += 1)
-        t_a[ix] = mat_a[get_group_id() * N * N + get_local_id() * N + ix];
+        t_a[ix] = get_local_id() < N ? mat_a[get_group_id() * N * N + get_local_id() * N + ix] : 0;
     for (int k = 0; k < RHS; k += 1)
 #ifdef INVERSE
         t_b[k] = k == get_local_id() ? 1 : 0;
 #else
-        t_b[k] = mat_b[get_group_id() * N * RHS + get_local_id() * RHS + k];
+        t_b[k] = get_local_id() < N ? mat_b[get_group_id() * N * RHS + get_local_id() * RHS + k] : 0;
 #endif
 
     factorise(t_a, diagonal, reciprocal, pivot_item, factor);
@@ -66,7 +68,8 @@ __kernel void solve(const stored *mat_a, const stored *mat_b, stored *mat_x, uch
         excess += (real)t_x[k] * 0;
     excess = sum_of_zeros(excess);
     for (int k = 0; k < RHS; k += 1)
-        mat_x[get_group_id() * N * RHS + get_local_id() * RHS + k] = t_x[k];
+        if (get_local_id() < N)
+            mat_x[get_group_id() * N * RHS + get_local_id() * RHS + k] = t_x[k];
     if (get_local_id() == 0)
         certain[get_group_id()] = excess == 0 && least > tolerance * largest ? 1 : 0;
 }

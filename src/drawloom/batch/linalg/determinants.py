@@ -7,7 +7,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.linalg._linalg import SlogdetResult
 
-from drawloom.batch.linalg.compiled import ready_kernel
 from drawloom.batch.linalg.roads import (
     EPSILON,
     Array,
@@ -18,7 +17,7 @@ from drawloom.batch.linalg.roads import (
     type_code,
     uncertain_items,
 )
-from drawloom.batch.linalg.solving import elimination_order, exchange_macro
+from drawloom.batch.linalg.solving import elimination_kernel
 
 #: A product of pivots beyond these bounds is NumPy's: some part of it may have overflowed, or lost bits.
 LEAST_PRODUCT: Final = 1e-300
@@ -102,7 +101,6 @@ def eliminate(a: Any) -> tuple[Array, Array, Array, Array] | None:
     matrix = flatten_stack(arrays[0], code)
     count, size, _ = matrix.shape
     pivots, sign, certain = np.empty((count, size)), np.empty(count), np.empty(count, np.uint8)
-    order = elimination_order(size, 0)
-    kernel = ready_kernel("det", size, code, order, exchange_macro(order))
+    kernel = elimination_kernel("det", size, 0, code)
     kernel(count, (matrix,), (pivots, sign, certain), size * size * EPSILON)
     return matrix, pivots, sign, certain

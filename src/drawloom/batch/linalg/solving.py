@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
 
-from drawloom.batch.linalg.compiled import ready_kernel
+from drawloom.batch.linalg.compiled import REAL, ReadyKernel, lanes_of, ready_kernel
 from drawloom.batch.linalg.roads import (
     EPSILON,
     MOST_COPIED_BYTES,
@@ -20,10 +21,8 @@ from drawloom.batch.linalg.roads import (
     uncertain_items,
 )
 
-#: Multiplications of an elimination whose code is small enough with one matrix in each lane.
-LARGEST_INTERLEAVED: Final = 9000
-#: The largest matrices that are inverted by a kernel: NumPy is faster from about 24 rows.
-LARGEST_INVERSE: Final = 16
+#: Multiplications of an elimination whose code is small enough with one matrix in each lane: it compiles in 5 s.
+LARGEST_INTERLEAVED: Final = 16_000
 
 
 @accept_dlpack
@@ -52,8 +51,7 @@ def solve(a: Any, b: Any) -> Any:
     left, right, batch, code = found
     count, size, columns = right.shape
     x, certain = np.empty_like(right), np.empty(count, np.uint8)
-    order = elimination_order(size, columns)
-    kernel = ready_kernel("solve", size, code, order, {"RHS": columns, **exchange_macro(order)})
+    kernel = elimination_kernel("solve", size, columns, code, {"RHS": columns})
     kernel(count, (left, right), (x, certain), size * size * EPSILON)
     rest = uncertain_items(certain)
     if len(rest):
@@ -81,14 +79,25 @@ def stack_of_systems(a: Any, b: Any) -> tuple[Array, Array, tuple[int, ...], str
     return flatten_stack(left, code, batch), flatten_stack(right, code, batch), batch, code
 
 
-def elimination_order(size: int, columns: int) -> str:
-    """Return how matrices lie in vectors: one in each lane while its code fits the caches, else rows in lanes."""
-    return "interleaved" if size * size * (size + columns) <= LARGEST_INTERLEAVED else "columns"
+def elimination_kernel(
+    name: str, size: int, columns: int, code: str, macros: Mapping[str, int] | None = None
+) -> ReadyKernel:
+    """Return a kernel that includes `elimination.cl`.
 
+    While the code is small, every lane of a vector has its own matrix, and exchanging rows costs little. Otherwise lanes
+    are rows of one matrix, with rows that are not there in the last vector of a column.
 
-def exchange_macro(order: str) -> dict[str, int]:
-    """Return the macro that has rows exchanged: moving them costs little where every lane has its own matrix."""
-    return {"EXCHANGE": 1} if order == "interleaved" else {}
+    Args:
+        name: The kernel.
+        size: The rows of a matrix.
+        columns: Columns beside the matrix that are eliminated, too.
+        code: The type code of the arrays.
+        macros: Further macros of the kernel's text.
+    """
+    macros = macros or {}
+    if size * size * (size + columns) <= LARGEST_INTERLEAVED:
+        return ready_kernel(name, size, code, "interleaved", {"EXCHANGE": 1, **macros})
+    return ready_kernel(name, size + -size % lanes_of(REAL), code, "columns", {"N": size, **macros})
 
 
 @accept_dlpack
@@ -111,14 +120,13 @@ def inv(a: Any) -> Any:
                [0.  , 0.25]])
     """
     arrays = take_arrays(a)
-    if arrays is None or not is_square_stack(arrays[0], LARGEST_INVERSE):
+    if arrays is None or not is_square_stack(arrays[0]):
         return np.linalg.inv(a)
     code = type_code(arrays[0])
     matrix = flatten_stack(arrays[0], code)
     count, size, _ = matrix.shape
     x, certain = np.empty_like(matrix), np.empty(count, np.uint8)
-    order = elimination_order(size, size)
-    kernel = ready_kernel("solve", size, code, order, {"INVERSE": 1, **exchange_macro(order)})
+    kernel = elimination_kernel("solve", size, size, code, {"INVERSE": 1})
     kernel(count, (matrix,), (x, certain), size * size * EPSILON)
     rest = uncertain_items(certain)
     if len(rest):
