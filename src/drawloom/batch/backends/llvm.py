@@ -21,7 +21,7 @@ from drawloom.batch.backends.chunk_ir import (
     Read,
     places_in,
 )
-from drawloom.batch.backends.reloads import STACK
+from drawloom.batch.backends.reloads import MASK_TYPES, STACK
 from drawloom.batch.ir.ir import DTYPES, MASK, Kernel
 from drawloom.batch.ir.operations import CONVERSIONS, OPERATIONS
 from drawloom.batch.ir.printer import INTRINSICS, SATURATING, SUFFIXES, number_text
@@ -41,6 +41,8 @@ LEAST_AHEAD: Final = 512
 #: the first cache. With 50,000 items, `ldus` and `trsv` of 16 doubles become 1.2 times as fast as with the next pack (4
 #: and 8 KB), `gemm` 1.1 times (4 KB), and `ldus` and `trsv` of 32 doubles 0.9 times (16 KB).
 NEAR_BYTES: Final = 12 << 10
+#: The most slots before or after an address that x86-64 reaches by a byte (Intel's manual, volume 2, section 2.7.5).
+MOST_SHORT: Final = 127
 #: The most vectors of a table that are permuted, not stored: two permutations and a select for four.
 MOST_PERMUTED: Final = 4
 #: AVX-512's permutations of one vector and of two by lanes of an index, by type; AVX2 has two of one.
@@ -189,6 +191,10 @@ done:
             if place.pointer == STACK + place.type:
                 base = f"%stack.{place.type}"
                 self.entry.append(f"  {base} = alloca [{self.program.stack[place.type]} x {place.type}], align 64")
+                self.base_names[key] = self.temporary()
+                middle = self.middle(place.type)
+                self.line(f"{self.base_names[key]} = getelementptr {place.type}, ptr {base}, i64 {middle}")
+                continue
             if place.terms:
                 base = self.temporary()
                 self.line(f"{base} = getelementptr {place.type}, ptr %{place.pointer}, i64 {total}")
@@ -208,11 +214,17 @@ done:
         base = self.base_names[place.pointer, place.terms]
         if place.phase:
             base = self.hidden_base(base, place.phase)
-        if place.offset == 0:
+        offset = place.offset - (self.middle(place.type) if place.pointer.startswith(STACK) else 0)
+        if offset == 0:
             return base
         name = self.temporary()
-        self.line(f"{name} = getelementptr {place.type}, ptr {base}, i64 {place.offset}")
+        self.line(f"{name} = getelementptr {place.type}, ptr {base}, i64 {offset}")
         return name
+
+    def middle(self, type: str) -> int:
+        """Return the slot of the stack that addresses are relative to: most then take one byte in an instruction."""
+        slot = 1 if type in MASK_TYPES.values() else self.width
+        return min(self.program.stack[type] // slot // 2, MOST_SHORT) * slot
 
     def hidden_base(self, base: str, phase: int) -> str:
         """Return a pointer that equals another one without LLVM's knowing."""
@@ -300,6 +312,11 @@ done:
     def emit_load(self, chunk: Chunk, name: str) -> None:
         place: Place = chunk.detail
         address, vector = self.address(place), self.vector(place.type)
+        if chunk.type == MASK and place.pointer.startswith(STACK):
+            bits = self.temporary()
+            self.line(f"{bits} = load volatile {place.type}, ptr {address}")
+            self.line(f"{name} = bitcast {place.type} {bits} to {self.vector(MASK)}")
+            return
         if not chunk.operands:
             self.widened(name, chunk, lambda loaded: self.load_vector(loaded, place, address))
             return
@@ -373,6 +390,11 @@ done:
     def emit_store(self, chunk: Chunk, name: str) -> None:
         place: Place = chunk.detail
         value, address = chunk.operands[0], self.address(place)
+        if value.type == MASK and place.pointer.startswith(STACK):
+            bits = self.temporary()
+            self.line(f"{bits} = bitcast {self.typed(value)} to {place.type}")
+            self.line(f"store volatile {place.type} {bits}, ptr {address}")
+            return
         if len(chunk.operands) == 1:
             self.whole_store(self.narrowed(value, place.type), place, address)
             return

@@ -13,11 +13,11 @@ from drawloom.batch.backends.layout import Layout
 from drawloom.batch.backends.llvm import emit_llvm
 from drawloom.batch.backends.masks import group_selects_by_mask
 from drawloom.batch.backends.order import order_depth_first
-from drawloom.batch.backends.reloads import reload_from_memory
+from drawloom.batch.backends.reloads import MASK_TYPES, reload_from_memory
 from drawloom.batch.backends.saturation import expand_saturating_conversions
 from drawloom.batch.backends.widening import widen_narrow_integers
 from drawloom.batch.ir.ir import BITS, Kernel
-from drawloom.cpu.vector.machine import FULL, Loaded, host, vector_bits, vector_registers
+from drawloom.cpu.vector.machine import FULL, Loaded, host, mask_registers, vector_bits, vector_registers
 
 C_TYPES: Final[dict[str, Any]] = {
     "i1": ctypes.c_bool, "i8": ctypes.c_int8, "i16": ctypes.c_int16, "i32": ctypes.c_int32, "i64": ctypes.c_int64,
@@ -68,7 +68,10 @@ class NativeCode:
         there = vector_registers()
         use_stack = registers > 0 or len(self.program.block) >= LONG_BLOCK
         if depth_first or use_stack:
-            reload_from_memory(self.program, registers or there - there // SPARED, use_stack=use_stack)
+            masks = mask_registers() if self.layout.width in MASK_TYPES else 0
+            reload_from_memory(
+                self.program, registers or there - there // SPARED, use_stack=use_stack, mask_registers=masks
+            )
         prefetch = None if packed else 0 if order == "interleaved" and pack > 1 else FORESEEN_WORK
         self.text = emit_llvm(kernel, self.program, pack, prefetch=prefetch, streaming=streaming)
         self.entry_text = emit_entry(kernel.name, parameter_types(kernel))

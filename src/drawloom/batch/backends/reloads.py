@@ -9,7 +9,8 @@
 LLVM's allocator does worse in long blocks: it keeps what is loaded once on the stack, a store and a load in place of an
 operand in memory, and it splits the lives of hundreds of values badly. It also merges equal loads. So a load that is to
 be a new one has an address that LLVM cannot compare: the pointers of every `PHASE` instructions are other ones to it.
-Slots of the stack have such addresses, too, whose code is shorter, and are volatile in LLVM's words (`llvm.py`).
+Slots of the stack have such addresses, too, whose code is shorter, and are volatile in LLVM's words (`llvm.py`). Masks
+have slots of their own, a bit for each lane, near each other: the code that reads them is shorter than LLVM's.
 """
 
 from __future__ import annotations
@@ -25,39 +26,62 @@ PHASE: Final = 128
 LOADS: Final = ("load", "broadcast")
 #: The name of the stack's slots for a type, as a pointer's; no parameter has it.
 STACK: Final = "stack "
+#: Lanes -> the integer that has a bit for each, as a mask's slot has. Lanes of narrow integers are wider there
+#: (`widening.py`): no slot of a vector has these types.
+MASK_TYPES: Final = {8: "i8", 16: "i16"}
 #: What holds no vector register.
 NO_REGISTER: Final = ("constant", "carried", "argument", "group", "table")
 
 
-def reload_from_memory(program: ChunkProgram, registers: int, *, use_stack: bool) -> None:
+def reload_from_memory(program: ChunkProgram, registers: int, *, use_stack: bool, mask_registers: int = 0) -> None:
     """Replace late uses of values by loads, as far as the values would leave their registers (Belady's rule).
 
     Args:
         program: Its block is changed in place; blocks of loops stay as they are.
         registers: How many vector registers there are.
         use_stack: Whether values that memory does not have are stored; otherwise they are left to the compiler.
+        mask_registers: How many registers there are for masks; with none, masks are left to the compiler.
     """
     if any(chunk.op == "loop" for chunk in program.block):
         return
-    Reloader(program, registers, use_stack).run()
+    Reloader(program, registers, use_stack, mask_registers).run()
+
+
+class Held:
+    """The values that are held in registers of one kind, by their next use."""
+
+    def __init__(self, registers: int) -> None:
+        self.registers = registers
+        self.next_use: dict[int, int] = {}
+        self.heap: list[tuple[int, int]] = []
+
+    def hold(self, number: int, following: int) -> list[int]:
+        """Hold a value until its next use; return those that leave their registers for it."""
+        self.next_use[number] = following
+        heapq.heappush(self.heap, (-following, number))
+        leaving = []
+        while len(self.next_use) > self.registers:
+            distance, evicted = heapq.heappop(self.heap)
+            if self.next_use.get(evicted) == -distance:
+                del self.next_use[evicted]
+                leaving.append(evicted)
+        return leaving
 
 
 class Reloader:
-    """The values that are held, by their next use, and the newest load of each place."""
+    """The values that are held, and the newest load of each place."""
 
-    def __init__(self, program: ChunkProgram, registers: int, use_stack: bool) -> None:
+    def __init__(self, program: ChunkProgram, registers: int, use_stack: bool, mask_registers: int) -> None:
         self.program = program
-        self.registers = registers
         self.use_stack = use_stack
+        self.vectors, self.masks = Held(registers), Held(mask_registers)
         self.uses: dict[int, list[int]] = {}
         for place, chunk in enumerate(program.block):
             for operand in chunk.operands:
-                if operand.op not in NO_REGISTER and operand.type != MASK:
+                if operand.op not in NO_REGISTER and (operand.type != MASK or (mask_registers and use_stack)):
                     self.uses.setdefault(operand.number, []).append(place)
         for places in self.uses.values():
             places.reverse()
-        self.held: dict[int, int] = {}
-        self.heap: list[tuple[int, int]] = []
         self.newest: dict[int, Chunk] = {}
         self.result: list[Chunk] = []
         # The slots of what was stored, by number, and those that are free again, by type.
@@ -73,19 +97,20 @@ class Reloader:
             self.result.append(chunk)
             if self.uses.get(chunk.number):
                 self.newest[chunk.number] = chunk
-                self.hold(chunk.number)
+                self.hold(chunk)
         self.program.block = self.result
 
     def use(self, operand: Chunk, place: int) -> None:
         """Take an operand from its register, or load it anew."""
         number = operand.number
-        if number not in self.held and (self.use_stack or self.is_reloadable(operand)):
+        held = self.kind(operand).next_use
+        if number not in held and (self.use_stack or self.is_reloadable(operand)):
             self.newest[number] = self.load_again(operand)
         while self.uses[number] and self.uses[number][-1] <= place:
             self.uses[number].pop()
-        self.held.pop(number, None)
+        held.pop(number, None)
         if self.uses[number]:
-            self.hold(number)
+            self.hold(operand)
         elif number in self.slots:
             slot = self.slots.pop(number)
             self.free_slots.setdefault(slot.type, []).append(slot)
@@ -105,7 +130,7 @@ class Reloader:
         value = self.newest[number]
         if number in self.slots or self.is_reloadable(value):
             return
-        slot = self.slots[number] = self.take_slot(value.type)
+        slot = self.slots[number] = self.take_slot(self.memory_type(value))
         self.program.number += 1
         self.result.append(Chunk(self.program.number, "store", VOID, (value,), self.in_phase(slot)))
 
@@ -117,7 +142,7 @@ class Reloader:
         if free:
             return free.pop()
         size = self.program.stack.get(type, 0)
-        self.program.stack[type] = size + self.program.width
+        self.program.stack[type] = size + (1 if type in MASK_TYPES.values() else self.program.width)
         return Place(STACK + type, type, (), size)
 
     def is_reloadable(self, chunk: Chunk) -> bool:
@@ -126,13 +151,13 @@ class Reloader:
         assert isinstance(chunk.detail, Place)
         return chunk.detail.pointer in self.program.read_only
 
-    def hold(self, number: int) -> None:
-        following = self.uses[number][-1]
-        self.held[number] = following
-        heapq.heappush(self.heap, (-following, number))
-        while len(self.held) > self.registers:
-            distance, evicted = heapq.heappop(self.heap)
-            if self.held.get(evicted) == -distance:
-                del self.held[evicted]
-                if self.use_stack:
-                    self.keep(evicted)
+    def hold(self, value: Chunk) -> None:
+        for leaving in self.kind(value).hold(value.number, self.uses[value.number][-1]):
+            if self.use_stack:
+                self.keep(leaving)
+
+    def kind(self, value: Chunk) -> Held:
+        return self.masks if value.type == MASK else self.vectors
+
+    def memory_type(self, value: Chunk) -> str:
+        return MASK_TYPES[self.program.width] if value.type == MASK else value.type

@@ -28,6 +28,11 @@ def vector_registers() -> int:
     return 32 if "avx512f" in host().features or not host().is_x86 else 16
 
 
+def mask_registers() -> int:
+    """Return how many registers for masks there are, less one for what a compiler needs; 0 where vectors are masks."""
+    return 6 if {"avx512f", "avx512dq"} <= host().features else 0
+
+
 @cache
 def last_cache_bytes() -> int:
     """Return the size of the last cache, as Linux says it; 32 MiB where it does not."""
@@ -39,4 +44,4 @@ def last_cache_bytes() -> int:
     return int(number) * UNITS.get(unit, 1) if number.isdigit() else USUAL_CACHE
 
 
-__all__ = ["FULL", "LARGE", "Host", "Loaded", "host", "last_cache_bytes", "vector_bits", "vector_registers"]
+__all__ = ["FULL", "LARGE", "Host", "Loaded", "host", "last_cache_bytes", "mask_registers", "vector_bits", "vector_registers"]
