@@ -1,14 +1,17 @@
 """Lanes that are known at run time only: what a lookup becomes in each order, and what it need not compute."""
 
+import numpy as np
 import pytest
 
 from drawloom import batch
 from drawloom.batch.backends.chunking import cut_into_chunks
 from drawloom.batch.backends.layout import Layout
 from drawloom.batch.backends.llvm import emit_llvm
-from drawloom.batch.backends.native import NativeCode
+from drawloom.batch.backends.native import NativeCode, NativeKernel
 from drawloom.batch.ir.ir import Kernel
 from drawloom.batch.ir.printer import show_kernel
+from drawloom.batch.ir.ranges import Ranges
+from drawloom.cpu.vector.machine import host
 
 pytest.importorskip("pycparser")
 
@@ -95,3 +98,45 @@ def test_only_items_that_an_index_may_name_are_candidates() -> None:
     all_ops = [chunk.op for chunk in cut_into_chunks(lower(PIVOT), Layout("interleaved", 8, 8)).block]
     # One candidate fewer for each of three columns.
     assert ops.count("select") <= all_ops.count("select") - 3
+
+
+def test_an_array_keeps_the_bounds_of_each_element() -> None:
+    kernel = lower("""__kernel void k(double *a, int n) {
+        int first[3];
+        for (int s = 0; s < 3; s += 1) first[s] = a[s] > 0 ? s : 2;
+        a[get_global_id()] = shuffle(a[get_global_id()], first[1]);
+    }""")
+    (value,) = [value for value in kernel.body.values if value.op == "lookup"]
+    assert Ranges().bounds(value.operands[1]) == (1, 2)
+
+
+PERMUTED = """
+__kernel void permute(TYPE *a, const int *lanes) {
+    TYPE x = a[get_global_id()];
+    TYPE y = x + 1;
+    int lane = lanes[get_global_id()];
+    if (lane > 2) y = shuffle(x, lane);
+    a[get_global_id()] = y * 2 + shuffle(x, lanes[get_group_id() * get_local_size()]);
+}
+"""
+HAS_PERMUTATIONS = {"avx512f", "avx512vl"} <= host().features
+
+
+@pytest.mark.parametrize("size", [4, 8, 12, 16, 24, 32, 33])
+@pytest.mark.parametrize("type", ["double", "float", "int", "long"])
+def test_lanes_of_few_vectors_are_permuted_as_the_oracle_has_them(type: str, size: int) -> None:
+    """One vector, two, three, four, and more, which go through memory."""
+    kernel = lower(PERMUTED.replace("TYPE", type), wg_size=size)
+    rng = np.random.default_rng(size)
+    dtype = {"double": np.float64, "float": np.float32, "int": np.int32, "long": np.int64}[type]
+    numbers = rng.integers(-99, 99, (3, size)).astype(dtype)
+    lanes = rng.integers(0, size, (3, size)).astype(np.int32)
+    expected = numbers.copy()
+    batch.interpret_ir(kernel, 3, {"a": expected.reshape(-1), "lanes": lanes.reshape(-1)})
+    for width in (8, 16) if type in ("float", "int") else (8,):
+        found = numbers.copy()
+        native = NativeKernel(kernel, "columns", 1, width)
+        native.run([found.ctypes.data, lanes.ctypes.data], 0, 3)
+        assert np.array_equal(found, expected), width
+        if HAS_PERMUTATIONS:
+            assert ("alloca" in native.text) == (size > 4 * width)

@@ -114,3 +114,18 @@ def test_moves_that_are_left_to_memory_change_no_result() -> None:
     assert len(set(results)) == 1
     assert reads == sorted(reads, reverse=True)
     assert reads[0] > reads[2] > reads[-1] == 0
+
+
+def test_parts_of_a_transposition_stand_one_after_the_other() -> None:
+    """Rows 0 to 7 and 8 to 15 are two matrices: no shuffle of one stands between those of the other."""
+    program = ChunkProgram(8)
+    chunks = {number: program.append("input", "double", (), number) for number in range(16)}
+    rows = [[Source(number % 2 * 8 + lane, number // 2) for lane in range(8)] for number in range(16)]
+    assert all(chunk is not None for chunk in assemble(program, rows, chunks))
+    assert check(8, rows, 16) == 48
+    part = {chunk.number: number // 8 for number, chunk in chunks.items()}
+    parts = []
+    for chunk in program.block[16:]:
+        (part[chunk.number],) = {part[operand.number] for operand in chunk.operands}
+        parts.append(part[chunk.number])
+    assert parts == sorted(parts)
