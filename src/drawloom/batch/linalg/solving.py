@@ -84,8 +84,8 @@ def elimination_kernel(
 ) -> ReadyKernel:
     """Return a kernel that includes `elimination.cl`.
 
-    While the code is small, every lane of a vector has its own matrix, and exchanging rows costs little. Otherwise lanes
-    are rows of one matrix, with rows that are not there in the last vector of a column.
+    While the code is small, every lane of a vector has its own matrix, and exchanging rows costs little. Otherwise
+    lanes are rows of one matrix; lanes without a row fill a column's last vector.
 
     Args:
         name: The kernel.

@@ -44,4 +44,5 @@ def last_cache_bytes() -> int:
     return int(number) * UNITS.get(unit, 1) if number.isdigit() else USUAL_CACHE
 
 
-__all__ = ["FULL", "LARGE", "Host", "Loaded", "host", "last_cache_bytes", "mask_registers", "vector_bits", "vector_registers"]
+__all__ = ["FULL", "LARGE", "Host", "Loaded", "host", "last_cache_bytes", "mask_registers", "vector_bits",
+           "vector_registers"]  # fmt: skip
