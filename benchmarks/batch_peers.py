@@ -39,6 +39,8 @@ SOURCE = ROOT / "benchmarks" / "batch_kernels" / "peers.cpp"
 TYPES: dict[str, Any] = {"float": np.float32, "double": np.float64}
 SIZES = (4, 8, 16, 32)
 REPEAT, WARM_UP = 10, 2
+#: The largest matrices that are eliminated with one in each lane of a vector.
+LARGEST_INTERLEAVED = 24
 # mkl_types.h
 ROW_MAJOR, NO_TRANSPOSE, UPPER, LOWER, NON_UNIT, UNIT, LEFT = 101, 111, 121, 122, 131, 132, 141
 FORMATS = {181: 16, 182: 32, 183: 64}  # mkl_get_format_compact: bytes of a vector
@@ -95,7 +97,7 @@ def make_problem(name: str, size: int, items: int, dtype: Any) -> Problem:
             product = (np.tril(f, -1) + np.eye(size)) @ np.triu(f)
             return close(product, np.take_along_axis(b[:64], r[2][:64, :, None].astype(np.int64), axis=1))
 
-        return Problem("lu", {}, [b, out, order], [], permuted)
+        return Problem("lu", {"EXCHANGE": "1"}, [b, out, order], [], permuted)
     if name == "cholesky":
         definite = a + a.swapaxes(1, 2)
 
@@ -209,6 +211,23 @@ def numpy_call(name: str, arrays: list[Any]) -> Run | None:
     return None
 
 
+def make_kernels(text: str, size: int, lanes: int, macros: dict[str, str]) -> tuple[Any, Any]:
+    """Return a kernel for plain arrays, and one for packed arrays.
+
+    With the macro EXCHANGE the layout of plain arrays is that of `batch.linalg`, otherwise the one that is estimated.
+    """
+    from drawloom import batch
+
+    if "EXCHANGE" not in macros:
+        kernel = batch.kernel(text, wg_size=size, defines=macros)
+        return kernel, kernel
+    packing = batch.kernel(text, wg_size=size, defines=macros, order="interleaved", pack=lanes)
+    if size <= LARGEST_INTERLEAVED:
+        return packing, packing
+    fixed = {macro: value for macro, value in macros.items() if macro != "EXCHANGE"}
+    return batch.kernel(text, wg_size=size, defines=fixed, order="columns", pack=1), packing
+
+
 def measure(
     name: str, size: int, real: str, items: int, mkl: Mkl | None, peers: ctypes.CDLL | None, copy: Copy
 ) -> dict[str, float]:
@@ -218,16 +237,17 @@ def measure(
 
     dtype = TYPES[real]
     problem = make_problem(name, size, items, dtype)
-    kernel = batch.kernel(read_text(problem.kernel), wg_size=size, defines={"real": real, **problem.macros})
-    plain = [copy(array) for array in problem.arrays]
+    macros = {"real": real, **problem.macros}
     lanes = batch.pack(problem.arrays[0][:1]).lanes
+    kernel, packing = make_kernels(read_text(problem.kernel), size, lanes, macros)
+    plain = [copy(array) for array in problem.arrays]
     packed = [batch.pack(array, lanes) for array in problem.arrays]
     theirs = [batch.pack(array, mkl.lanes(dtype) if mkl is not None else lanes) for array in problem.arrays]
     others = [copy(array) for array in problem.arrays]
     sides: dict[str, tuple[Run | None, Callable[[], list[Any]] | None]] = {
         "ours": (lambda: kernel(*plain, *problem.numbers, groups=items), lambda: plain),
         "packed": (
-            (lambda: kernel(*packed, *problem.numbers, groups=items)) if name != "lu" else None,  # rows change places
+            (lambda: packing(*packed, *problem.numbers, groups=items)) if name != "lu" else None,  # rows change places
             lambda: [p.unpack() for p in packed],
         ),
         "NumPy": (numpy_call(name, others), lambda: others),
