@@ -125,17 +125,20 @@ def test_long_blocks_in_program_order_keep_their_values_on_the_stack() -> None:
 def test_long_computations_ask_for_the_next_group_ahead() -> None:
     text = NativeKernel(batch.lower(parse_ready("gemm", wg_size=16)), "rows", 1).text
     assert text.count("call void @llvm.prefetch") == 64  # two arrays of 16 x 16 doubles
+    packed = frozenset({"mat_a", "mat_b", "mat_c"})
+    text = NativeKernel(batch.lower(parse_ready("gemm", wg_size=16)), "interleaved", 8, packed=packed).text
+    assert text.count("call void @llvm.prefetch") == 512  # of eight groups
     assert "prefetch" not in NativeKernel(batch.lower(parse_ready("gema", wg_size=16)), "rows", 1).text
     assert "prefetch" not in NativeKernel(batch.lower(parse_ready("gemm", wg_size=8)), "rows", 1).text
 
 
-def test_interleaved_groups_of_a_kilobyte_and_more_are_asked_for_ahead() -> None:
+def test_interleaved_groups_of_half_a_kilobyte_and_more_are_asked_for_ahead() -> None:
     kernel = batch.lower(parse_ready("trsv", wg_size=16))
     text = NativeKernel(kernel, "interleaved", 4).text
     # 4 groups of 16 x 16 doubles: 128 lines of 64 bytes, and none of the right-hand sides of 128 bytes.
     assert text.count("call void @llvm.prefetch") == 128
     assert "prefetch" not in NativeKernel(kernel, "interleaved", 4, packed=frozenset({"mat_a", "vec_b"})).text
-    assert "prefetch" not in NativeKernel(batch.lower(parse_ready("trsv", wg_size=8)), "interleaved", 4).text
+    assert "prefetch" not in NativeKernel(batch.lower(parse_ready("trsv", wg_size=7)), "interleaved", 4).text
 
 
 def test_loads_stay_before_the_stores_that_follow_them() -> None:

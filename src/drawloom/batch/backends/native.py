@@ -72,7 +72,7 @@ class NativeCode:
             reload_from_memory(
                 self.program, registers or there - there // SPARED, use_stack=use_stack, mask_registers=masks
             )
-        prefetch = None if packed else 0 if order == "interleaved" and pack > 1 else FORESEEN_WORK
+        prefetch = 0 if order == "interleaved" and pack > 1 and not packed else FORESEEN_WORK
         self.text = emit_llvm(kernel, self.program, pack, prefetch=prefetch, streaming=streaming)
         self.entry_text = emit_entry(kernel.name, parameter_types(kernel))
 
