@@ -82,7 +82,7 @@ class Chunker:
                 return
             self.chunks[value.number] = [
                 self.lanewise(value, number, wanted[number]) if is_demanded else None
-                for number, is_demanded in enumerate(wanted.any(axis=1).tolist())
+                for number, is_demanded in enumerate(any_lane(wanted))
             ]
 
     # Lanes of chunks.
@@ -115,7 +115,7 @@ class Chunker:
     def select(self, value: Value, wanted: NDArray[np.bool_]) -> list[Chunk | None]:
         """Return the chunks of a select by a constant mask. Most are chunks of one operand."""
         masks = self.lanes_of(value.operands[0].detail, value.format)
-        takes_first, takes_second = (wanted & masks).any(axis=1).tolist(), (wanted & ~masks).any(axis=1).tolist()
+        takes_first, takes_second = any_lane(wanted & masks), any_lane(wanted & ~masks)
         result: list[Chunk | None] = [None] * len(wanted)
         for number, taken in enumerate(zip(takes_first, takes_second)):
             chosen = [self.chunk(operand, number) for operand, is_taken in zip(value.operands[1:], taken) if is_taken]
@@ -176,7 +176,7 @@ class Chunker:
     def fill(self, chunks: list[Chunk | None], demanded: NDArray[np.bool_], type: str) -> list[Chunk | None]:
         """Put zeros where lanes are demanded that hold arbitrary numbers."""
         zero = self.constant(type, np.zeros(self.width))
-        is_demanded = demanded.any(axis=1).tolist()
+        is_demanded = any_lane(demanded)
         return [zero if chunk is None and wanted else chunk for chunk, wanted in zip(chunks, is_demanded)]
 
     def assemble(
@@ -186,7 +186,7 @@ class Chunker:
         width = self.width
         places = origins.reshape(-1, width)
         renamed = in_place(places, places >= 0).tolist()
-        demanded = (places >= 0).any(axis=1).tolist()
+        demanded = any_lane(places >= 0)
         if all(number >= 0 or not is_demanded for number, is_demanded in zip(renamed, demanded)):
             return [chunks[number] if is_demanded else None for number, is_demanded in zip(renamed, demanded)]
         rows: list[Row] = []
@@ -391,6 +391,12 @@ class Chunker:
     def new_carried(self, type: str) -> Chunk:
         self.program.number += 1
         return Chunk(self.program.number, "carried", type, (), None)
+
+
+def any_lane(rows: NDArray[np.bool_]) -> list[bool]:
+    """Return for each row of lanes whether any is true."""
+    found: list[bool] = np.logical_or.reduce(rows, axis=1).tolist()
+    return found
 
 
 def fill_integers(row: list[int], block: int) -> list[int]:
