@@ -34,7 +34,7 @@ LONG_BLOCK: Final = 2000
 #: before: a core then computes for longer than it looks ahead. Products of 16 to 32 become 1.1 to 1.4 times as fast
 #: beyond the caches. Sums have 2 instructions for a line and would become up to 1.3 times as slow in the first cache.
 #: Interleaved groups take a row of each in turn, an order that no CPU foresees.
-FORESEEN_WORK: Final = 8
+FORESEEN_WORK: Final = 10
 
 
 class NativeCode:
