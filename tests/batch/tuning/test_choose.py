@@ -128,8 +128,8 @@ def test_long_computations_ask_for_the_next_group_ahead() -> None:
     packed = frozenset({"mat_a", "mat_b", "mat_c"})
     text = NativeKernel(batch.lower(parse_ready("gemm", wg_size=16)), "interleaved", 8, packed=packed).text
     assert text.count("call void @llvm.prefetch") == 512  # of eight groups
-    assert "prefetch" not in NativeKernel(batch.lower(parse_ready("gema", wg_size=16)), "rows", 1).text
-    assert "prefetch" not in NativeKernel(batch.lower(parse_ready("gemm", wg_size=8)), "rows", 1).text
+    assert "prefetch" not in NativeKernel(batch.lower(parse_ready("gema", wg_size=16)), "rows", 1, 8).text
+    assert "prefetch" not in NativeKernel(batch.lower(parse_ready("gemm", wg_size=8)), "rows", 1, 8).text
 
 
 def test_interleaved_groups_of_half_a_kilobyte_and_more_are_asked_for_ahead() -> None:
