@@ -80,12 +80,15 @@ def check_determinant(a: Array, found: Array, expected: Array, stored: Any) -> N
 
 
 def check_orthogonal(q: Array, roundings: int) -> None:
-    """The Frobenius norm of Q^T Q - I is at most gamma of the roundings for each column."""
+    """The Frobenius norm of Q^T Q - I is at most twice gamma of the roundings for each column.
+
+    Q is an orthogonal Z and an error E of gamma for each column: Q^T Q - I is Z^T E + E^T Z, and a product of two errors.
+    """
     size = q.shape[-1]
     wide = q.astype(np.longdouble)
     error = np.einsum("gji,gjk->gik", wide, wide) - np.eye(size)
     norms = np.sqrt((error**2).sum(axis=(1, 2)))
-    assert (norms <= size * bound(roundings) + 2 * size * rounding(q.dtype)).all()
+    assert (norms <= 2 * size * bound(roundings) + 2 * size * rounding(q.dtype)).all()
 
 
 def check_product(a: Array, factors: tuple[Array, ...], roundings: int) -> None:
