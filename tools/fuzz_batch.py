@@ -127,9 +127,11 @@ BACKENDS: dict[str, Backend] = {
 }
 
 
-def check(seed: int, backend: str = "llvm", largest: int | None = None) -> str | None:
+def check(
+    seed: int, backend: str = "llvm", largest: int | None = None, draw: type[Generator] = Generator
+) -> str | None:
     """Return what is wrong with the kernel of a seed, or ""; None for a kernel of more than `largest` instructions."""
-    generator = Generator(seed)
+    generator = draw(seed)
     kernel = parse_file(generator.text, wg_size=generator.wg_size, file=f"seed {seed}")["drawn"]
     arguments = generator.arguments()
     contract = seed % 2 == 0

@@ -3,7 +3,8 @@
 Every index is taken modulo the size it has to be below, every work-item writes to places of its own, and loops that end
 at run time count down. What is drawn: mixed scalar types, private and group-wide arrays, indices known at compile time
 or not, shuffles from lanes known or not, nested conditions, counted loops and loops at run time, loads under masks,
-functions with early returns that call each other and write through pointers, pointer variables, structs.
+functions with early returns that call each other and write through pointers, pointer variables, structs, assignments
+and increments within expressions, pointers that walk over arrays.
 """
 
 from __future__ import annotations
@@ -48,8 +49,11 @@ class Generator:
     `arrays` has what is indexed, by name: "z" is z[index], and "z.a" in `members` is z[index].a.
     """
 
-    #: Whether calls that change memory may stand beside operands that read it; C leaves their order open.
+    #: Whether calls that change memory, and assignments, may stand beside operands that read it; C leaves their order
+    #: open.
     orders_calls = True
+    #: Whether some kernels have what the language did not always have: assignments within expressions.
+    draws_effects = True
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -72,6 +76,7 @@ class Generator:
         self.depth = 0
         self.names = 0
         self.statements_left = self.random.randint(6, 22)
+        self.has_effects = self.draws_effects and self.random.random() < 0.6
         self.inputs = {f"in{n}": self.random.choice(SCALARS) for n in range(2)}
         self.outputs = {f"out{n}": self.random.choice(SCALARS) for n in range(2)}
         self.text = self.kernel()
@@ -239,6 +244,10 @@ class Generator:
             kinds += [self.pair_assignment]
         if self.functions and self.depth < 3:
             kinds += [self.call_statement]
+        if self.has_effects:
+            kinds += [self.chain]
+        if self.has_effects and self.depth < 3:
+            kinds += [self.walk]
         return self.random.choice(kinds)()
 
     def nested(self, count: int) -> list[str]:
@@ -259,6 +268,37 @@ class Generator:
             operators = ("+", "-", "*") if type in ("float", "double") else ("+", "-", "*", "&", "|", "^")
             return [f"{target} {self.random.choice(operators)}= {self.expression(2, type not in ('float', 'double'))};"]
         return [f"{target} = {self.expression(3)};"]
+
+    def chain(self) -> list[str]:
+        """Assign the value of an assignment."""
+        if not self.scalars:
+            return self.assignment()
+        name = self.random.choice(list(self.scalars))
+        target = self.target()[0] if self.orders_calls else self.random.choice(list(self.scalars))
+        if target == name and not self.orders_calls:
+            return self.assignment()
+        is_real = self.scalars[name] in ("float", "double")
+        operator = self.random.choice(("=", "=", "+=", "-=", "*=") if is_real else ("=", "+=", "-=", "^=", "|="))
+        return [f"{target} = {name} {operator} {self.expression(2, not is_real)};"]
+
+    def walk(self) -> list[str]:
+        """Send a pointer over an array, which it writes to or sums up."""
+        arrays = {name: found for name, found in self.arrays.items() if name not in self.members}
+        if not arrays:
+            return self.chain()
+        name = self.random.choice(list(arrays))
+        type, size = arrays[name]
+        walker, turn = self.name("w"), self.name("n")
+        step, start = self.random.choice(((f"*{walker}++", name), (f"*--{walker}", f"{name} + {size}")))
+        if name in self.constants:
+            action = f"{self.name('sum')} = {step}"
+            lines = [f"const {type} *{walker} = {start};", f"{type} {self.last_name};"]
+            self.scalars[self.last_name] = type
+        else:
+            action = f"{step} {self.random.choice(('=', '+='))} {self.expression(2, type not in ('float', 'double'))}"
+            lines = [f"{type} *{walker} = {start};"]
+        header = self.random.choice((f"{turn} = {size}; {turn}--;", f"{turn} = 0; {turn} < {size}; {turn}++"))
+        return [*lines, f"for (int {header}) {action};"]
 
     def target(self) -> tuple[str, str]:
         choice = self.random.random()
@@ -373,17 +413,26 @@ class Generator:
         header = f"for (int {name} = {begin}; {name} < {end}; ++{name})"
         if self.random.random() < 0.3:
             header = f"for (int {name} = {end - 1}; {name} >= {begin}; {name} -= 1)"
-        self.loop_variables[name] = end
+        names = [name]
+        if self.has_effects and self.random.random() < 0.3:
+            names.append(self.name("iy"))
+            up, down = self.random.sample(names, 2)
+            header = f"for (int {up} = {begin}, {down} = {end - 1}; {up} < {end}; {up}++, --{down})"
+        self.loop_variables.update(dict.fromkeys(names, end))
         self.turns *= end
         lines = [header + " {", *self.nested(self.random.randint(1, 3)), "}"]
         self.turns //= end
-        del self.loop_variables[name]
+        for name in names:
+            del self.loop_variables[name]
         return lines
 
     def run_time_loop(self) -> list[str]:
         name = self.name("left")
         lines = [f"int {name} = {self.expression(1, True)} & {self.random.choice((1, 3, 7))};"]
         body = self.nested(self.random.randint(1, 2))
+        if self.has_effects:
+            header = self.random.choice((f"while ({name}--)", f"while ({name}-- > 0)", f"for (; {name}-- > 0;)"))
+            return [*lines, header + " {", *body, "}"]
         if self.random.random() < 0.5:
             return [*lines, f"while ({name} > 0) {{", *body, f"    {name} -= 1;", "}"]
         return [*lines, f"for (; {name} > 0; {name} = {name} - 1) {{", *body, "}"]
@@ -412,6 +461,10 @@ class Generator:
             return str(self.random.randrange(size))
         if choice < 0.92:
             return f"get_local_id() % {size}"
+        if self.has_effects and self.orders_calls and self.random.random() < 0.4:
+            text = self.effect(True)
+            if text:
+                return f"(uint){text} % {size}"
         return f"(uint)({self.expression(1, True)}) % {size}"
 
     def condition(self, depth: int) -> str:
@@ -430,6 +483,10 @@ class Generator:
     def expression(self, depth: int, integer: bool = False) -> str:
         if depth <= 0 or self.random.random() < 0.15:
             return self.leaf(integer)
+        if self.has_effects and self.orders_calls and self.random.random() < 0.06:
+            text = self.effect(integer)
+            if text:
+                return text
         choice = self.random.random()
         if choice < 0.5:
             left, right = self.expression(depth - 1, integer), self.expression(depth - 1, integer)
@@ -458,6 +515,15 @@ class Generator:
         function = self.random.choice(("sqrt(fabs({}))", "fabs({})", "fmax({}, 1)", "fma({}, factor, 2)", "rcp({})",
                                        "isnan({})", "(- {})", "fmin({}, factor)"))  # fmt: skip
         return self.visible(function, function.replace("factor", "1.5f")).format(self.expression(depth - 1))
+
+    def effect(self, integer: bool) -> str:
+        """Return an assignment or an increment of a scalar, nothing where there is none."""
+        names = [name for name, type in self.scalars.items() if not integer or type not in ("float", "double")]
+        if not names:
+            return ""
+        name = self.random.choice(names)
+        value = self.expression(1, integer)
+        return self.random.choice((f"{name}++", f"--{name}", f"({name} = {value})", f"({name} += {value})"))
 
     def visible(self, text: str, otherwise: str) -> str:
         """Return text that names a parameter of the kernel, something else in a function."""

@@ -36,6 +36,7 @@ from drawloom.batch.frontend.tree import is_designated, is_list, is_object, type
 from drawloom.batch.types import BOOL, FLOAT, LONG, ScalarType, common_type, promote
 
 COMPARISONS: Final = ("<", "<=", ">", ">=", "==", "!=")
+INCREMENTS: Final = {"++": "+", "p++": "+", "--": "-", "p--": "-"}
 SHIFTS: Final = ("<<", ">>")
 INTEGER_ONLY: Final = ("%", "&", "|", "^", *SHIFTS)
 
@@ -45,6 +46,10 @@ class ExpressionParser(PlaceParser):
 
     def call(self, node: Any) -> Value:
         """Return the value of a call."""
+        raise NotImplementedError
+
+    def assigned_value(self, node: Any) -> Value:
+        """Return the value of an assignment or an increment."""
         raise NotImplementedError
 
     # Values of all kinds.
@@ -66,11 +71,14 @@ class ExpressionParser(PlaceParser):
                 return self.read(self.place(node), node)
             case "StructRef":
                 return self.member(node)
+            case "Assignment":
+                return self.assigned_value(node)
+            case "UnaryOp" if node.op in INCREMENTS:
+                return self.assigned_value(node)
             case "UnaryOp":
                 return self.unary(node)
             case "BinaryOp" if node.op in ("&&", "||"):
-                left, right = self.condition(node.left), self.condition(node.right)
-                return Logical(BOOL, self.at(node), node.op, left, right)
+                return self.logical(node)
             case "BinaryOp":
                 return self.binary_values(node.op, self.operand(node.left), self.operand(node.right), node)
             case "TernaryOp":
@@ -129,7 +137,7 @@ class ExpressionParser(PlaceParser):
         if node.op == "!":
             return Unary(BOOL, self.at(node), "!", self.condition(node.expr))
         if node.op not in ("+", "-", "~"):
-            raise self.parse_error(f"{node.op.strip('p')} is not part of the language within an expression", node)
+            raise self.parse_error(f"{node.op} is not part of the language within an expression", node)
         operand = self.expression(node.expr)
         operand = self.convert(operand, promote(operand.type))
         if node.op == "~" and operand.type.is_float:
@@ -173,9 +181,20 @@ class ExpressionParser(PlaceParser):
         left, right = self.convert(left, scalar), self.convert(right, scalar)
         return Binary(BOOL if op in COMPARISONS else scalar, self.at(node), op, left, right)
 
+    def logical(self, node: Any) -> Expression:
+        left = self.condition(node.left)
+        before = dict(self.bindings)
+        right = self.condition(node.right)
+        self.merge(before, node)
+        return Logical(BOOL, self.at(node), node.op, left, right)
+
     def conditional(self, node: Any) -> Value:
         condition = self.condition(node.cond)
-        then, otherwise = self.operand(node.iftrue), self.operand(node.iffalse)
+        before = dict(self.bindings)
+        then = self.operand(node.iftrue)
+        after, self.bindings = self.bindings, before
+        otherwise = self.operand(node.iffalse)
+        self.merge(after, node)
         if isinstance(then, Pointer) and isinstance(otherwise, Pointer):
             return self.choose_pointer(condition, then.place, otherwise.place, node)
         if isinstance(then, StructValue) and isinstance(otherwise, StructValue):

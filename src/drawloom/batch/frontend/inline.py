@@ -1,10 +1,10 @@
-"""Calls of functions to the statements of their bodies, because InfReg-IR has no calls.
+"""Calls of functions and assignments within expressions to statements, because InfReg-IR has neither.
 
-    before: x = a + square(b);
-    after:  { double v = b; double r; r = v * v; x = a + r; }
+    before: x = a + square(b);                            before: x = a[i++];
+    after:  { double v = b; double r; r = v * v; x = a + r; }     after: { int old = i; i = old + 1; x = a[old]; }
 
 A call stands before the statement that it is part of, after the operands to its left, which are kept in variables if
-the call may change them. `return` masks items by a variable of the call, unless nothing follows.
+the call may change them. So does an assignment. `return` masks items by a variable of the call, unless nothing follows.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from drawloom.batch.frontend.returns import guard_condition, replace_returns, tr
 from drawloom.batch.frontend.source import Position
 from drawloom.batch.frontend.syntax import (
     Assign,
+    Binary,
     Block,
     Conditional,
     Constant,
     Declare,
+    Effect,
     Element,
     Evaluate,
     Expression,
@@ -37,12 +39,17 @@ from drawloom.batch.frontend.syntax import (
     Unary,
     Variable,
 )
-from drawloom.batch.frontend.walk import calls_in, operands_of, statements_in
+from drawloom.batch.frontend.walk import (
+    expressions_in,
+    operands_of,
+    runs_statements,
+    statements_run_by,
+)
 from drawloom.batch.types import BOOL
 
 
 def inline_calls(kernel: Kernel) -> Kernel:
-    """Return a kernel without calls and returns."""
+    """Return a kernel without calls, returns and assignments within expressions."""
     inliner = Inliner(kernel.variables)
     body = inliner.statement(inliner.without_returns(kernel.body, kernel.body.position))
     assert isinstance(body, Block)
@@ -107,7 +114,7 @@ class Inliner:
 
     def loop(self, loop: Loop) -> Statement:
         first = None if loop.first is None else self.statement(loop.first)
-        if not calls_in([loop.condition]):
+        if not runs_statements(loop.condition):
             condition, _ = self.rewrite(loop.condition)
             body = self.statement(loop.body)
             step = None if loop.step is None else self.statement(loop.step)
@@ -157,11 +164,14 @@ class Inliner:
                 return expression if copy is variable else replace(expression, variable=copy)
             case Invoke():
                 return self.call(expression)
-            case Logical(_, position, op, left, right) if calls_in([right]):
+            case Effect(_, _, statements, value):
+                self.before += [self.statement(child) for child in statements]
+                return self.expression(value)
+            case Logical(_, position, op, left, right) if runs_statements(right):
                 first = self.keep(self.expression(left))
                 chosen = first if op == "&&" else Unary(BOOL, position, "!", first)
                 return replace(expression, left=first, right=self.arm(chosen, right))
-            case Conditional() if calls_in([expression.then, expression.otherwise]):
+            case Conditional() if runs_statements(expression.then) or runs_statements(expression.otherwise):
                 return self.conditional(expression)
             case _:
                 return self.rebuild(expression)
@@ -169,7 +179,7 @@ class Inliner:
     def rebuild(self, expression: Expression) -> Expression:
         """Return an expression with rewritten operands."""
         parts = list(operands_of(expression))
-        new = self.operands(parts)
+        new = self.operands(parts, isinstance(expression, Binary) and expression.op in "+-")
         if isinstance(expression, Element) and expression.variable in self.copies:
             expression = replace(expression, variable=self.copies[expression.variable])
         elif all(one is other for one, other in zip(parts, new)):
@@ -184,15 +194,25 @@ class Inliner:
                 changes[field.name] = tuple(next(rest) for _ in part)
         return replace(expression, **changes)
 
-    def operands(self, parts: list[Expression]) -> list[Expression]:
-        """Rewrite operands from left to right; those that a call to their right may change are kept."""
+    def operands(self, parts: list[Expression], fuses: bool = False) -> list[Expression]:
+        """Rewrite operands from left to right; those that a call or an assignment to their right may change are kept.
+
+        Args:
+            parts: The operands.
+            fuses: They are those of a sum, which may be rounded once with a product: its factors are kept.
+        """
         result: list[Expression] = []
         for number, part in enumerate(parts):
             new = self.expression(part)
             if self.has_effects(parts[number + 1 :]):
-                new = self.keep(new)
+                new = self.keep_factors(new) if fuses else self.keep(new)
             result.append(new)
         return result
+
+    def keep_factors(self, value: Expression) -> Expression:
+        if isinstance(value, Binary) and value.op == "*" and value.type.is_float:
+            return replace(value, left=self.keep(value.left), right=self.keep(value.right))
+        return self.keep(value)
 
     def keep(self, value: Expression) -> Expression:
         """Return a variable that has a value as it is now."""
@@ -220,8 +240,12 @@ class Inliner:
         return replace(expression, condition=chosen, then=then, otherwise=otherwise)
 
     def has_effects(self, expressions: list[Expression]) -> bool:
-        """Return whether a call may change what other expressions read."""
-        return any(call.function.writes for call in calls_in(expressions))
+        """Return whether a call or an assignment may change what other expressions read."""
+        return any(
+            isinstance(part, Effect) or (isinstance(part, Invoke) and part.function.writes)
+            for expression in expressions
+            for part in expressions_in(expression)
+        )
 
     # Calls.
 
@@ -232,7 +256,7 @@ class Inliner:
         targets = (*function.parameters, *function.results)
         for variable in dict.fromkeys(target.variable for target in targets):
             self.copies[variable] = self.new_variable("", variable, place)
-        declared = [part for part in statements_in(function.body) if isinstance(part, Declare)]
+        declared = [part for part in statements_run_by(function.body) if isinstance(part, Declare)]
         for part in declared:
             self.copies[part.variable] = self.new_variable("", part.variable, place)
         self.before += self.begin(function, arguments, place)

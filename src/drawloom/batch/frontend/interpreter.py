@@ -23,6 +23,7 @@ from drawloom.batch.frontend.syntax import (
     Conditional,
     Constant,
     Declare,
+    Effect,
     Element,
     Evaluate,
     Expression,
@@ -220,6 +221,10 @@ class Interpreter:
                 return np.take_along_axis(shuffled, source, axis=1)
             case Invoke():
                 return self.invoke(expression, mask)
+            case Effect(_, _, statements, value):
+                for statement in statements:
+                    self.execute(statement, mask)
+                return self.evaluate(value, mask)
             case _:
                 raise AssertionError(expression)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,6 +89,14 @@ def lower(kernel: Kernel, *, contract: bool = True) -> ir.Kernel:
     )
     remove_dead_values(result)
     return result
+
+
+class Counted(NamedTuple):
+    """A counted loop: how many turns it has, its variables' values in them, and their registers after the last."""
+
+    number: int
+    values: tuple[tuple[Variable, NDArray[Any]], ...]
+    after: dict[Variable, Value]
 
 
 class Lowering(ExpressionLowering):
@@ -300,60 +308,68 @@ class Lowering(ExpressionLowering):
         # Under a mask, a variable that outlives the loop differs between items.
         counted = self.count_turns(loop) if loop.counts_for_all or outer is None else None
         if counted is not None:
-            self.count_steps(loop, len(counted[1]))
-            self.unroll(guard_body(loop), *counted)
+            self.count_steps(loop, counted.number)
+            self.unroll(guard_body(loop), counted)
         else:
             self.unroll_while_known(guard_condition(loop))
         self.mask = outer
 
-    def count_turns(self, loop: Loop) -> tuple[Variable, NDArray[Any], Value] | None:
-        """Return a loop's variable, its value in every turn and after the last; None where it is not a counted loop."""
-        step = loop.step
-        if not (isinstance(step, Block) and len(step.statements) == 1 and isinstance(step.statements[0], Assign)):
-            return None
-        target, following = step.statements[0].target, step.statements[0].value
-        if not isinstance(target, Read) or target.variable.is_local:
-            return None
-        variable = target.variable
-        if not variable.type.is_integer or variable in assigned_variables(loop.body):
-            return None
-        changes = assigned_variables(loop.body)
-        for part in (*expressions_in(loop.condition), *expressions_in(following)):
-            if isinstance(part, Load) or (isinstance(part, Read | Element) and part.variable in changes):
+    def count_turns(self, loop: Loop) -> Counted | None:
+        """Return the values of a loop's variables in its turns; None where it is not a counted loop."""
+        steps = [] if not isinstance(loop.step, Block) else [*loop.step.statements]
+        followings: list[tuple[Variable, Expression]] = []
+        body_changes = assigned_variables(loop.body)
+        for step in steps:
+            if not isinstance(step, Assign) or not isinstance(step.target, Read):
                 return None
-        return self.enumerate_turns(loop, variable, following)
+            variable = step.target.variable
+            if variable.is_local or not variable.type.is_integer or variable in body_changes:
+                return None
+            followings.append((variable, step.value))
+        for expression in (loop.condition, *(value for _, value in followings)):
+            for part in expressions_in(expression):
+                if isinstance(part, Load) or (isinstance(part, Read | Element) and part.variable in body_changes):
+                    return None
+        return self.enumerate_turns(loop.condition, followings) if followings else None
 
     def enumerate_turns(
-        self, loop: Loop, variable: Variable, following: Expression
-    ) -> tuple[Variable, NDArray[Any], Value] | None:
-        values: list[Any] = []
-        begin = self.registers[variable]
+        self, condition: Expression, followings: list[tuple[Variable, Expression]]
+    ) -> Counted | None:
+        begin = {variable: self.registers[variable] for variable, _ in followings}
+        values: dict[Variable, list[Any]] = {variable: [] for variable in begin}
+        turns = 0
         try:
             with self.scratch():
                 while True:
-                    current = self.registers[variable]
-                    holds = self.evaluate(loop.condition, self.scalars, None)
-                    if not is_uniform(current) or not is_uniform(holds):
+                    current = {variable: self.registers[variable] for variable in begin}
+                    holds = self.evaluate(condition, self.scalars, None)
+                    if not is_uniform(holds) or not all(is_uniform(value) for value in current.values()):
                         return None
                     if not holds.detail.flat[0]:
-                        return variable, np.array(values, variable.type.dtype), current
-                    values.append(current.detail.flat[0].astype(variable.type.dtype))
-                    if len(values) > MOST_TURNS:
+                        rows = {v: np.array(row, v.type.dtype) for v, row in values.items()}
+                        return Counted(turns, tuple(rows.items()), current)
+                    for variable, value in current.items():
+                        values[variable].append(value.detail.flat[0].astype(variable.type.dtype))
+                    turns += 1
+                    if turns > MOST_TURNS:
                         return None
-                    self.registers[variable] = self.evaluate(following, self.scalars, None)
+                    for variable, following in followings:
+                        self.registers[variable] = self.evaluate(following, self.scalars, None)
         finally:
-            self.registers[variable] = begin
+            self.registers.update(begin)
 
-    def unroll(self, loop: Loop, variable: Variable, values: NDArray[Any], after: Value) -> None:
+    def unroll(self, loop: Loop, counted: Counted) -> None:
         """Run a counted loop: its turns at once where its body allows it, else one after the other."""
-        body = self.normalise(loop, variable, values)
+        body = self.normalise(loop, counted)
         if body is None:
-            for value in values:
-                self.registers[variable] = self.builder.number_of(variable.type.llvm, self.scalars.format, value)
+            for turn in range(counted.number):
+                for variable, values in counted.values:
+                    register = self.builder.number_of(variable.type.llvm, self.scalars.format, values[turn])
+                    self.registers[variable] = register
                 self.execute(loop.body)
         else:
             self.run_index_sets(*body)
-        self.registers[variable] = after
+        self.registers.update(counted.after)
 
     def step(self, loop: Loop) -> None:
         if loop.step is None:
@@ -364,10 +380,10 @@ class Lowering(ExpressionLowering):
         self.execute(loop.step)
         self.mask = mask
 
-    def normalise(self, loop: Loop, variable: Variable, values: NDArray[Any]) -> tuple[Body, Turns] | None:
-        if len(values) < 2:
+    def normalise(self, loop: Loop, counted: Counted) -> tuple[Body, Turns] | None:
+        if counted.number < 2:
             return None
-        turns = Turns(len(values), ((variable, values),))
+        turns = Turns(counted.number, counted.values)
         extent, positions = self.choose_home(loop.body, turns)
         body = normalise_body(loop.body, extent)
         if body is None:

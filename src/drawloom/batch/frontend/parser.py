@@ -12,6 +12,7 @@ import numpy as np
 
 from drawloom.batch.frontend.builtins import is_reserved
 from drawloom.batch.frontend.calls import Target
+from drawloom.batch.frontend.expressions import INCREMENTS
 from drawloom.batch.frontend.includes import Find, find_ready
 from drawloom.batch.frontend.objects import (
     LARGEST_EXTENT,
@@ -27,7 +28,7 @@ from drawloom.batch.frontend.objects import (
 from drawloom.batch.frontend.preprocess import preprocess
 from drawloom.batch.frontend.scope import Definition, FileText, Names, ParameterType, Unit, read_type
 from drawloom.batch.frontend.source import Position, Source
-from drawloom.batch.frontend.statements import INCREMENTS, BodyParser
+from drawloom.batch.frontend.statements import BodyParser
 from drawloom.batch.frontend.syntax import Block, Constant, Declare, Kernel, Parameter, Statement
 from drawloom.batch.frontend.tree import read_tree, type_name
 from drawloom.batch.types import BOOL, LONG, ScalarType

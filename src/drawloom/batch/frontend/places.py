@@ -24,8 +24,21 @@ from drawloom.batch.frontend.objects import (
 )
 from drawloom.batch.frontend.scope import FileText, Names, Unit, read_type
 from drawloom.batch.frontend.source import BatchParseError, BatchTypeError, Position
-from drawloom.batch.frontend.syntax import Binary, Cast, Constant, Element, Expression, Load, Parameter, Read, Variable
-from drawloom.batch.frontend.walk import contains_call
+from drawloom.batch.frontend.syntax import (
+    Binary,
+    Cast,
+    Constant,
+    Declare,
+    Effect,
+    Element,
+    Evaluate,
+    Expression,
+    Load,
+    Parameter,
+    Read,
+    Variable,
+)
+from drawloom.batch.frontend.walk import expressions_in, runs_statements
 from drawloom.batch.numbers import convert
 from drawloom.batch.types import BOOL, INT, LONG, ScalarType, promote
 
@@ -129,6 +142,21 @@ class PlaceParser:
             raise self.type_error(f"{subject} has the type {value.type}", node, "an integer")
         return self.convert(value, promote(value.type))
 
+    def merge(self, other: dict[PointerVariable, Place], node: Any) -> None:
+        """Join the bindings after two roads.
+
+        Raises:
+            BatchTypeError: A pointer points into one array after the one road and into another after the other.
+        """
+        for pointer, place in other.items():
+            mine = self.bindings.setdefault(pointer, place)
+            if mine.storage is not place.storage:
+                names = f"{mine.storage.name} or {place.storage.name}"
+                raise self.type_error(
+                    f"{pointer.name} points into {names} after this, which is not known at compile time", node,
+                    "one array for each pointer",
+                )  # fmt: skip
+
     # Objects and pointers.
 
     def place(self, node: Any) -> Place:
@@ -224,14 +252,35 @@ class PlaceParser:
         if isinstance(place.type, Array):
             return self.decay(place)
         if isinstance(place.type, ScalarType):
-            return self.scalar_at(place, node)
+            scalar = self.scalar_at(place, node)
+            if isinstance(scalar, Read) and place.index is not None and runs_statements(place.index):
+                # A pointer to a single variable, of which the index counts for nothing but its assignments.
+                return Effect(scalar.type, scalar.position, (Evaluate(self.at(node), place.index),), scalar)
+            return scalar
+        if place.index is not None and runs_statements(place.index):
+            return self.read_once(place, node)
         leaves = list(self.scalars_of(place))
-        if place.index is not None and len(leaves) > 1:
-            self.refuse_calls(place.index, node)
         return StructValue(
             place.type, 0,
             lambda first, count: tuple(self.scalar_at(leaf, node) for leaf in leaves[first : first + count]),
         )  # fmt: skip
+
+    def read_once(self, place: Place, node: Any) -> StructValue:
+        """Return a struct at an index that has effects. The first scalar that is taken evaluates the index."""
+        struct, position = place.type, self.at(node)
+        assert isinstance(struct, Struct) and place.index is not None
+        index = self.new_variable("index", LONG, 0, False, position)
+        begin = Declare(position, index, self.convert(place.index, LONG))
+        leaves = list(self.scalars_of(self.at_index(place, index, node)))
+
+        def make(first: int, count: int) -> tuple[Expression, ...]:
+            scalars = [self.scalar_at(leaf, node) for leaf in leaves[first : first + count]]
+            return (Effect(scalars[0].type, position, (begin,), scalars[0]), *scalars[1:])
+
+        return StructValue(struct, 0, make)
+
+    def at_index(self, place: Place, index: Variable, node: Any) -> Place:
+        return replace(place, index=Read(LONG, self.at(node), index), extent=0)
 
     def scalar_at(self, place: Place, node: Any) -> Read | Element | Load:
         storage, index = place.storage, place.index
@@ -275,6 +324,7 @@ class PlaceParser:
         return replace(place, index=index, type=struct.fields[name])
 
     def refuse_calls(self, expression: Expression, node: Any) -> None:
-        """Refuse a call in what each scalar of a struct evaluates again."""
-        if contains_call(expression):
-            raise self.type_error("this struct depends on a call within it", node, "the call's value in a variable")
+        """Refuse a call or an assignment in what each scalar of a struct evaluates again."""
+        if runs_statements(expression):
+            what = "an assignment" if any(isinstance(part, Effect) for part in expressions_in(expression)) else "a call"
+            raise self.type_error(f"this struct depends on {what} within it", node, "its value in a variable")

@@ -19,7 +19,7 @@ OUTSIDE: Final = {
     "Break": "break", "Continue": "continue", "Label": "a label", "Union": "union", "Enum": "enum",
     "Typedef": "typedef within a function", "Struct": "a struct that is defined within a function",
     "InitList": "a list of initial values here", "ExprList": "the comma operator",
-    "Assignment": "an assignment within an expression", "Pragma": "#pragma", "StaticAssert": "_Static_assert",
+    "Pragma": "#pragma", "StaticAssert": "_Static_assert",
 }  # fmt: skip
 
 

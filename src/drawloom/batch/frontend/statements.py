@@ -10,6 +10,7 @@ import numpy as np
 
 from drawloom.batch.frontend.calls import CallParser, Target
 from drawloom.batch.frontend.constants import constant_value
+from drawloom.batch.frontend.expressions import INCREMENTS
 from drawloom.batch.frontend.objects import (
     LARGEST_EXTENT,
     Array,
@@ -22,12 +23,14 @@ from drawloom.batch.frontend.objects import (
     StructValue,
     Type,
 )
+from drawloom.batch.frontend.places import Value
 from drawloom.batch.frontend.scope import Definition, FileText, Names, Unit
 from drawloom.batch.frontend.syntax import (
     Assign,
     Block,
     Constant,
     Declare,
+    Effect,
     Element,
     Evaluate,
     Expression,
@@ -43,10 +46,15 @@ from drawloom.batch.frontend.syntax import (
     Variable,
 )
 from drawloom.batch.frontend.tree import is_list, is_object, type_name
-from drawloom.batch.frontend.walk import calls_in, contains_call, expressions_in, expressions_of, statements_in
+from drawloom.batch.frontend.walk import (
+    calls_in,
+    expressions_in,
+    expressions_of,
+    runs_statements,
+    statements_run_by,
+)
 from drawloom.batch.types import BOOL, INT, LONG, ScalarType
 
-INCREMENTS: Final = {"++": "+", "p++": "+", "--": "-", "p--": "-"}
 VALUES: Final = ("BinaryOp", "TernaryOp", "ID", "Constant", "ArrayRef", "StructRef", "UnaryOp", "Cast")
 
 
@@ -147,9 +155,6 @@ class BodyParser(CallParser):
         self.declare(name, pointer, node)
         self.bindings[pointer] = place if index is None else self.at_index(place, index, node)
         return index
-
-    def at_index(self, place: Place, index: Variable, node: Any) -> Place:
-        return replace(place, index=Read(LONG, self.at(node), index), extent=0)
 
     # Statements.
 
@@ -305,8 +310,10 @@ class BodyParser(CallParser):
 
     # Assignments.
 
-    def assignment(self, left: Any, op: str, right: Any, node: Any) -> Iterator[Statement]:
-        """Yield `left op= right`; without `op`, `left = right`, without `right`, `left op= 1`."""
+    def assignment(
+        self, left: Any, op: str, right: Any, node: Any, *, is_statement: bool = True
+    ) -> Iterator[Statement]:
+        """Yield `left op= right`; without `op`, `left = right`, without `right`, `left op= 1`. The last one assigns."""
         entry = self.look_up(left.name) if type_name(left) == "ID" else None
         if isinstance(entry, PointerVariable):
             yield from self.pointer_assignment(entry, op, right, node)
@@ -321,17 +328,58 @@ class BodyParser(CallParser):
             why = "points to constants" if is_memory else "is constant here"
             raise self.type_error(f"{place.storage.name} {why}", left)
         if isinstance(place.type, Struct):
+            if not is_statement:
+                message = f"an assignment of a {place.type} within an expression is not part of the language"
+                raise self.type_error(message, node, "a statement of its own")
             yield from self.struct_assignment(place, op, right, left, node)
             return
-        if op and place.index is not None and contains_call(place.index):
-            index = self.new_variable("index", LONG, 0, False, self.at(left))
-            yield Declare(self.at(left), index, self.convert(place.index, LONG))
-            place = self.at_index(place, index, left)
-        target = self.scalar_at(place, left)
+        before = dict(self.bindings)
         value = Constant(INT, self.at(node), np.int32(1)) if right is None else self.expression(right)
         if op:
-            value = self.binary(op, target, value, node)
-        yield Assign(self.at(node), target, self.convert(value, target.type))
+            if place.index is not None and (runs_statements(place.index) or runs_statements(value)):
+                begin, place = self.hold_index(place, left)
+                yield begin
+            target = self.scalar_at(place, left)
+            yield Assign(self.at(node), target, self.convert(self.binary(op, target, value, node), target.type))
+            return
+        if any(self.bindings[pointer].storage is not known.storage for pointer, known in before.items()):
+            # The value sends a pointer elsewhere, and the target is evaluated after the value.
+            place = self.place(left)
+        target = self.scalar_at(place, left)
+        value = self.convert(value, target.type)
+        if isinstance(target, Read) and place.index is not None and runs_statements(place.index):
+            held = self.new_variable("value", value.type, 0, False, self.at(node))
+            yield Declare(self.at(node), held, value)
+            yield Evaluate(self.at(left), place.index)
+            value = Read(value.type, self.at(node), held)
+        yield Assign(self.at(node), target, value)
+
+    def hold_index(self, place: Place, node: Any) -> tuple[Declare, Place]:
+        """Return a declaration that evaluates a place's index once, and the place at that index."""
+        assert place.index is not None
+        index = self.new_variable("index", LONG, 0, False, self.at(node))
+        return Declare(self.at(node), index, self.convert(place.index, LONG)), self.at_index(place, index, node)
+
+    def assigned_value(self, node: Any) -> Value:
+        is_increment = type_name(node) == "UnaryOp"
+        left, op, right = (node.expr, INCREMENTS[node.op], None) if is_increment else (
+            node.lvalue, node.op[:-1], node.rvalue
+        )  # fmt: skip
+        *before, assign = self.assignment(left, op, right, node, is_statement=False)
+        assert isinstance(assign, Assign)
+        position, target = self.at(node), assign.target
+        statements: tuple[Statement, ...]
+        held = self.new_variable("assigned", target.type, 0, False, position)
+        value = Read(target.type, position, held)
+        if is_increment and node.op.startswith("p"):
+            statements = (*before, Declare(position, held, target), assign)
+        else:
+            statements = (*before, Declare(position, held, assign.value), replace(assign, value=value))
+        effect = Effect(target.type, position, statements, value)
+        pointer = self.look_up(left.name) if type_name(left) == "ID" else None
+        if isinstance(pointer, PointerVariable):
+            return Pointer(replace(self.bindings[pointer], index=effect))
+        return effect
 
     def struct_assignment(self, place: Place, op: str, right: Any, left: Any, node: Any) -> Iterator[Statement]:
         struct = place.type
@@ -339,18 +387,18 @@ class BodyParser(CallParser):
         if op:
             raise self.type_error(f"{op} of a {struct}", node, "one of its fields")
         values = [value for _, value in self.initial_values(struct, right, 0)]
+        if place.index is not None and (
+            any(isinstance(part, Element | Load | Invoke | Effect) for part in expressions_in(place.index))
+            or any(runs_statements(value) for value in values)
+        ):
+            begin, place = self.hold_index(place, left)
+            yield begin
         if not is_object(right) and type_name(right) != "FuncCall":
             # A scalar of the target that was assigned may be part of a value that follows.
             for number, value in enumerate(values):
                 held = self.new_variable("value", value.type, 0, False, self.at(right))
                 yield Declare(self.at(right), held, value)
                 values[number] = Read(value.type, self.at(right), held)
-        if place.index is not None and any(
-            isinstance(part, Element | Load | Invoke) for part in expressions_in(place.index)
-        ):
-            index = self.new_variable("index", LONG, 0, False, self.at(left))
-            yield Declare(self.at(left), index, self.convert(place.index, LONG))
-            place = self.at_index(place, index, left)
         for scalar, value in zip(self.scalars_of(place), values):
             yield Assign(self.at(node), self.scalar_at(scalar, left), value)
 
@@ -389,21 +437,6 @@ class BodyParser(CallParser):
         self.merge(after, node)
         return If(self.at(node), condition, then, otherwise)
 
-    def merge(self, other: dict[PointerVariable, Place], node: Any) -> None:
-        """Join the bindings after two roads.
-
-        Raises:
-            BatchTypeError: A pointer points into one array after the one road and into another after the other.
-        """
-        for pointer, place in other.items():
-            mine = self.bindings.setdefault(pointer, place)
-            if mine.storage is not place.storage:
-                names = f"{mine.storage.name} or {place.storage.name}"
-                raise self.type_error(
-                    f"{pointer.name} points into {names} after this, which is not known at compile time", node,
-                    "one array for each pointer",
-                )  # fmt: skip
-
     def while_loop(self, node: Any) -> Loop:
         before = dict(self.bindings)
         tests_first = type_name(node) == "While"
@@ -427,7 +460,7 @@ class BodyParser(CallParser):
         self.scopes.pop()
         place = self.at(node)
         declared = {part.variable for part in first if isinstance(part, Declare)}
-        counts_for_all = len(step) == 1 and all(
+        counts_for_all = len(step) > 0 and all(
             isinstance(part, Assign) and isinstance(part.target, Read) and part.target.variable in declared
             and not needs_mask(part.value)
             for part in step
@@ -438,7 +471,7 @@ class BodyParser(CallParser):
 
 def writes(body: Block, own: set[Variable]) -> bool:
     """Return whether a function's body assigns to what is neither its own nor declared in it."""
-    parts = list(statements_in(body))
+    parts = list(statements_run_by(body))
     own = own | {part.variable for part in parts if isinstance(part, Declare)}
     return any(
         isinstance(part, Assign) and (isinstance(part.target, Load) or part.target.variable not in own)
@@ -448,7 +481,7 @@ def writes(body: Block, own: set[Variable]) -> bool:
 
 def needs_mask(expression: Expression) -> bool:
     """Return whether an expression may fault or have effects in items that do not run it."""
-    return any(isinstance(part, Load | Element | Invoke) for part in expressions_in(expression))
+    return any(isinstance(part, Load | Element | Invoke | Effect) for part in expressions_in(expression))
 
 
 def variables_of(storage: Storage) -> Iterator[Variable]:

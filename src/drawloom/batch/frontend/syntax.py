@@ -8,9 +8,8 @@
     type       ::= ['const'] (SCALAR | NAME | 'struct' NAME | struct)
     parameters ::= '(' [type ['*'] NAME (',' type ['*'] NAME)*] ')'
     block      ::= '{' statement* '}'
-    statement  ::= block | ';' | expression ';' | 'return' [expression] ';'
+    statement  ::= block | ';' | expression (',' expression)* ';' | 'return' [expression] ';'
                  | ['__local'] type declarator (',' declarator)* ';'
-                 | target '=' expression ';' | target op'=' expression ';' | '++' target ';' | target '++' ';'
                  | 'if' '(' expression ')' statement ['else' statement]
                  | 'while' '(' expression ')' statement
                  | 'do' statement 'while' '(' expression ')' ';'
@@ -20,24 +19,27 @@
     designator ::= '.' NAME | '[' constant ']'
     target     ::= NAME | expression '[' expression ']' | '*' expression | target '.' NAME | expression '->' NAME
     expression ::= literal | target | '&' target | expression op expression | unary expression
+                 | target '=' expression | target op'=' expression | '++' target | target '++'
                  | '(' type ')' expression | '(' type ')' '{' initial, ... '}'
                  | expression '?' expression ':' expression
                  | NAME '(' [expression (',' expression)*] ')' | 'shuffle' '(' expression ',' expression ')'
 
-The tree has no `op=`, no `++`, no implicit conversion, no pointer and no struct: the parser writes them out. A pointer
-is an index into an array that the parser knows, so that a function has a tree for each set of arrays that calls pass.
-A struct is a variable for each of its scalars. `get_local_size()` is a constant.
-Comparisons and logical operators have the type `bool`; a `Cast` makes them an `int` where arithmetic needs one.
+The tree has no `op=`, no `++`, no implicit conversion, no pointer and no struct: the parser writes them out. An
+assignment within an expression is a statement that runs where the expression is evaluated. A pointer is an index into
+an array that the parser knows, so that a function has a tree for each set of arrays that calls pass. A struct is a
+variable for each of its scalars. `get_local_size()` is a constant. Comparisons and logical operators have the type
+`bool`; a `Cast` makes them an `int` where arithmetic needs one.
 
 What a kernel means, beyond C: the work-items of a group run in lockstep, statement by statement; a condition masks the
 items for which it is false, and `return` masks an item for the rest of its function. A variable's initial value, zero
 where none is given, reaches masked items too, as do the arguments of calls. The step of `for (int i = ...; ...; i +=
-...)` reaches them as well. `shuffle(value, lane)` evaluates `value` in every item, masked or not, and gives each item
-the value of item `lane` modulo the group's size. A load in a masked item gives 0 and touches no memory, a call in a
-masked item gives 0. Operands, arguments and calls are evaluated from left to right, the value of an assignment before
-the index of its target. Integers wrap, shift counts are taken modulo the width (OpenCL C 6.3.j), x / 0 is x and x % 0
-is 0, conversions of floating point to integers saturate and take NaN to 0. Of several items that store to one place,
-the highest one wins.
+...)` reaches them as well, with several counters, too. `shuffle(value, lane)` evaluates `value` in every item, masked
+or not, and gives each item the value of item `lane` modulo the group's size. A load in a masked item gives 0 and
+touches no memory, a call in a masked item gives 0. Operands, arguments, calls and assignments are evaluated from left
+to right, the value of an assignment before the index of its target. Where C leaves `i++ + i` undefined, the second
+operand is the new `i`. An assignment's value is what is assigned, in masked items, too, where the target stays as it
+is. Integers wrap, shift counts are taken modulo the width (OpenCL C 6.3.j), x / 0 is x and x % 0 is 0, conversions of
+floating point to integers saturate and take NaN to 0. Of several items that store to one place, the highest one wins.
 """
 
 from __future__ import annotations
@@ -156,6 +158,15 @@ class Invoke(Expression):
 
 
 @dataclass(frozen=True, slots=True)
+class Effect(Expression):
+    """Statements that run first, in the items that evaluate the expression: declarations, assignments and other
+    evaluations. `value` is what a variable holds after them, so that no product is fused across an effect."""
+
+    statements: tuple[Statement, ...]
+    value: Read | Element | Load
+
+
+@dataclass(frozen=True, slots=True)
 class Statement:
     position: Position
 
@@ -204,8 +215,8 @@ class If(Statement):
 @dataclass(frozen=True, slots=True)
 class Loop(Statement):
     """`for` and `while`: `first` runs once, `step` after each turn; `tests_first` is False for `do`. `counts_for_all`
-    says that the step changes only the variable that the loop declares, by arithmetic alone: then it runs in masked
-    items, too. `live` is a mask that the body clears in items that return: they run no more turns."""
+    says that the step changes only variables that the loop declares, by arithmetic alone: then it runs in masked items,
+    too. `live` is a mask that the body clears in items that return: they run no more turns."""
 
     first: Statement | None
     condition: Expression

@@ -9,6 +9,7 @@ from drawloom.batch.frontend.syntax import (
     Assign,
     Block,
     Declare,
+    Effect,
     Evaluate,
     Expression,
     If,
@@ -38,6 +39,26 @@ def statements_in(statement: Statement) -> Iterator[Statement]:
             yield from statements_in(child)
 
 
+def statements_run_by(statement: Statement) -> Iterator[Statement]:
+    """Yield a statement and all within it, those of its expressions too."""
+    for part in statements_in(statement):
+        yield part
+        for expression in expressions_of(part):
+            for effect in outer_effects_in(expression):
+                for child in effect.statements:
+                    yield from statements_run_by(child)
+
+
+def outer_effects_in(expression: Expression) -> Iterator[Effect]:
+    """Yield the effects in an expression, but for those in the statements of another one."""
+    if isinstance(expression, Effect):
+        yield expression
+        yield from outer_effects_in(expression.value)
+        return
+    for operand in operands_of(expression):
+        yield from outer_effects_in(operand)
+
+
 def expressions_of(statement: Statement) -> Iterator[Expression]:
     """Yield the expressions of a statement itself, not those of statements within it."""
     match statement:
@@ -57,7 +78,10 @@ def expressions_of(statement: Statement) -> Iterator[Expression]:
 
 
 def operands_of(expression: Expression) -> Iterator[Expression]:
-    """Yield the operands of an expression, from left to right."""
+    """Yield the operands of an expression, from left to right; those of an effect's statements are among them."""
+    if isinstance(expression, Effect):
+        for statement in expression.statements:
+            yield from expressions_of(statement)
     for field in fields(expression):
         part = getattr(expression, field.name)
         if isinstance(part, Expression):
@@ -91,5 +115,6 @@ def assigned_variables(statement: Statement) -> set[Variable]:
     return found
 
 
-def contains_call(expression: Expression) -> bool:
-    return any(isinstance(part, Invoke) for part in expressions_in(expression))
+def runs_statements(expression: Expression) -> bool:
+    """Return whether an expression contains a call of a function or an assignment."""
+    return any(isinstance(part, Invoke | Effect) for part in expressions_in(expression))
