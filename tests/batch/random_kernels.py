@@ -68,6 +68,7 @@ class Generator:
         self.pairs: dict[str, int] = {}
         self.pointers: dict[str, str] = {}
         self.constants: set[str] = set()
+        self.listed: set[str] = set()
         self.functions: list[Function] = []
         self.fields: dict[str, str] = {}
         self.in_function = False
@@ -97,7 +98,8 @@ class Generator:
         if self.random.random() < 0.4:
             lines.append(self.declare_local())
         for name in self.arrays:
-            lines += self.fill(name)
+            if name not in self.listed:
+                lines += self.fill(name)
         for _ in range(self.random.choice((0, 0, 1, 2)) if self.fields else 0):
             lines.append(self.declare_pair())
         for _ in range(self.random.choice((0, 0, 1, 2))):
@@ -178,6 +180,13 @@ class Generator:
         name, type = self.name("a"), self.random.choice((self.real, self.real, self.real, *SCALARS))
         size = self.random.choice((2, 3, 4, 4, 5, 8))
         self.arrays[name] = (type, size)
+        if self.has_effects and self.random.random() < 0.3:
+            # The list may read the elements of other arrays only.
+            del self.arrays[name]
+            values = [self.expression(1, type not in ("float", "double")) for _ in range(size)]
+            self.arrays[name] = (type, size)
+            self.listed.add(name)
+            return f"{type} {name}[] = {{{', '.join(values)}}};"
         return f"{type} {name}[{size}];"
 
     def declare_local(self) -> str:
@@ -230,7 +239,8 @@ class Generator:
         size = self.arrays[name][1]
         pointer = self.random.choice(list(self.inputs))
         index = f"get_global_id() * {REACH} + ix % {REACH}"
-        return [f"for (int ix = 0; ix < {size}; ++ix)", f"    {name}[ix] = {pointer}[{index}];"]
+        end = f"sizeof({name}) / sizeof({name}[0])" if self.has_effects and self.random.random() < 0.5 else size
+        return [f"for (int ix = 0; ix < {end}; ++ix)", f"    {name}[ix] = {pointer}[{index}];"]
 
     def statement(self) -> list[str]:
         self.statements_left -= 1
@@ -552,6 +562,8 @@ class Generator:
         if choice < 0.8:
             names = ("(int)get_local_id()", "(int)get_group_id()", self.visible("number", "5"), *self.loop_variables)
             return self.random.choice(names)
+        if integer and self.has_effects and self.random.random() < 0.2:
+            return self.random.choice(("'a'", "'\\n'", "'\\x9c'", "sizeof(short)", f"(int)sizeof {text or 5}"))
         if integer:
             return self.random.choice(("0", "1", "3", "7u", "-2", "100L", "0x7fffffff"))
         return self.random.choice(("0", "2", "0.5f", "1.5", "-3", self.visible("factor", "4"), "1e3f"))

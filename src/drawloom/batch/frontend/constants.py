@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from drawloom.batch.frontend.source import Position
 from drawloom.batch.frontend.syntax import Binary, Cast, Conditional, Constant, Expression, Unary
 from drawloom.batch.numbers import binary, convert
 from drawloom.batch.types import DOUBLE, FLOAT, INT, LONG, UINT, ULONG
+
+#: C's escapes of one character (C11 6.4.4.4).
+ESCAPES: Final = {
+    "n": 10, "t": 9, "r": 13, "a": 7, "b": 8, "f": 12, "v": 11, "\\": 92, "'": 39, '"': 34, "?": 63,
+}  # fmt: skip
 
 
 def parse_literal(text: str, kind: str, position: Position) -> Constant | None:
@@ -32,6 +39,24 @@ def parse_literal(text: str, kind: str, position: Position) -> Constant | None:
         if number <= np.iinfo(scalar.dtype).max:
             return Constant(scalar, position, scalar.dtype.type(number))
     return None
+
+
+def parse_character(text: str) -> int | None:
+    """Return the code of a character in quotes; None where it is not one of ASCII or an escape of C."""
+    inner = text[1:-1]
+    if len(inner) == 1:
+        return ord(inner) if inner.isascii() else None
+    if not inner.startswith("\\"):
+        return None
+    if inner[1:] in ESCAPES:
+        return ESCAPES[inner[1:]]
+    digits, base = (inner[2:], 16) if inner[1] == "x" else (inner[1:], 8)
+    try:
+        code = int(digits, base)
+    except ValueError:
+        return None
+    # A char is signed.
+    return int(np.uint8(code).astype(np.int8)) if 0 <= code < 256 else None
 
 
 def parse_real(text: str, position: Position) -> Constant:

@@ -9,8 +9,9 @@ from typing import Any, Final
 import numpy as np
 
 from drawloom.batch.frontend.builtins import CONSTANTS
-from drawloom.batch.frontend.constants import constant_value, parse_literal
+from drawloom.batch.frontend.constants import constant_value, parse_character, parse_literal
 from drawloom.batch.frontend.objects import (
+    LARGEST_EXTENT,
     Array,
     Place,
     Pointer,
@@ -19,10 +20,12 @@ from drawloom.batch.frontend.objects import (
     Type,
     count_scalars,
     field_offset,
+    size_of,
 )
 from drawloom.batch.frontend.places import PlaceParser, Value
 from drawloom.batch.frontend.syntax import (
     Binary,
+    Call,
     Conditional,
     Constant,
     Expression,
@@ -33,7 +36,7 @@ from drawloom.batch.frontend.syntax import (
     Unary,
 )
 from drawloom.batch.frontend.tree import is_designated, is_list, is_object, type_name
-from drawloom.batch.types import BOOL, FLOAT, LONG, ScalarType, common_type, promote
+from drawloom.batch.types import BOOL, FLOAT, INT, LONG, ULONG, ScalarType, common_type, promote
 
 COMPARISONS: Final = ("<", "<=", ">", ">=", "==", "!=")
 INCREMENTS: Final = {"++": "+", "p++": "+", "--": "-", "p--": "-"}
@@ -95,6 +98,11 @@ class ExpressionParser(PlaceParser):
     # Names and operators.
 
     def literal(self, node: Any) -> Constant:
+        if node.value.startswith("'"):
+            code = parse_character(node.value)
+            if code is None:
+                raise self.parse_error(f"{node.value} is not one character of ASCII", node)
+            return Constant(INT, self.at(node), np.int32(code))
         if node.type in ("char", "string") or node.type.startswith(("u8", "u16", "u32", "wchar", "U")):
             raise self.parse_error(f"{node.value} is not a number", node)
         constant = parse_literal(node.value, node.type, self.at(node))
@@ -134,6 +142,8 @@ class ExpressionParser(PlaceParser):
             return self.read(self.place(node), node)
         if node.op == "&":
             return self.address(node.expr)
+        if node.op == "sizeof":
+            return self.size(node)
         if node.op == "!":
             return Unary(BOOL, self.at(node), "!", self.condition(node.expr))
         if node.op not in ("+", "-", "~"):
@@ -232,6 +242,77 @@ class ExpressionParser(PlaceParser):
 
         return StructValue(then.type, 0, make)
 
+    # Types and sizes.
+
+    def declared_type(self, declared: Any, node: Any, initial: Any = None) -> tuple[Type, bool]:
+        """Return the type of a declaration without pointers, and whether it is constant.
+
+        Args:
+            declared: What pycparser has for the type.
+            node: The declaration.
+            initial: The list of values that an array without a size has, else None.
+        """
+        if type_name(declared) == "ArrayDecl":
+            extent = self.count_listed(initial, node) if is_list(initial) and declared.dim is None else (
+                self.extent(declared.dim, node)
+            )  # fmt: skip
+            element, is_constant = self.declared_type(declared.type, node)
+            return Array(element, extent), is_constant
+        if type_name(declared) != "TypeDecl":
+            kind = "an array of pointers" if type_name(declared) == "PtrDecl" else "not a value or an array of values"
+            message = f"{node.name or 'this'} is {kind}"
+            raise self.parse_error(message, node, "a value, an array of values or a pointer")
+        return self.named_type(declared), "const" in declared.quals
+
+    def extent(self, dimension: Any, node: Any) -> int:
+        name = node.name or "this array"
+        if dimension is None:
+            raise self.type_error(
+                f"{name} has no size", node, "a size that is known at compile time, or a list of initial values"
+            )
+        size = constant_value(self.expression(dimension))
+        if size is None or not isinstance(size, np.integer):
+            raise self.type_error(f"the size of {name} is not known at compile time", dimension)
+        if not 1 <= int(size) <= LARGEST_EXTENT:
+            raise self.type_error(f"{name} has {int(size)} elements", dimension, f"1 to {LARGEST_EXTENT}")
+        return int(size)
+
+    def count_listed(self, initial: Any, node: Any) -> int:
+        """Return the size of an array that a list of initial values fills."""
+        position, extent = 0, 0
+        for child in initial.exprs:
+            if is_designated(child):
+                position = self.designated(Array(INT, LARGEST_EXTENT), child.name[0])
+            position += 1
+            extent = max(extent, position)
+        if not 1 <= extent <= LARGEST_EXTENT:
+            raise self.type_error(f"{node.name} has {extent} elements", initial, f"1 to {LARGEST_EXTENT}")
+        return extent
+
+    def size(self, node: Any) -> Constant:
+        """Return `sizeof`; its operand is not evaluated."""
+        before, weight = dict(self.bindings), self.weight
+        operand = node.expr
+        size = self.size_of_type(operand) if type_name(operand) == "Typename" else self.size_of_value(operand)
+        self.bindings, self.weight = before, weight
+        return Constant(ULONG, self.at(node), np.uint64(size))
+
+    def size_of_type(self, node: Any) -> int:
+        if type_name(node.type) == "PtrDecl":
+            return ULONG.dtype.itemsize
+        return size_of(self.declared_type(node.type, node)[0])
+
+    def size_of_value(self, node: Any) -> int:
+        entry = self.look_up(node.name) if type_name(node) == "ID" else None
+        if is_object(node) and (type_name(node) != "ID" or isinstance(entry, Place)):
+            return size_of(self.place(node).type)
+        value = self.operand(node)
+        if isinstance(value, Pointer):
+            return ULONG.dtype.itemsize
+        if value.type is BOOL and isinstance(value, Binary | Logical | Unary | Call):
+            return INT.dtype.itemsize
+        return size_of(value.type)
+
     def cast(self, node: Any) -> Expression:
         declared = node.to_type.type
         if type(declared).__name__ != "TypeDecl":
@@ -252,7 +333,13 @@ class ExpressionParser(PlaceParser):
             Constant(scalar, self.at(node), scalar.dtype.type(0)) if value is None else value
             for scalar, value in zip(self.flat_types(struct), values)
         )
-        return StructValue(struct, 0, lambda first, count: whole[first : first + count])
+
+        def make(first: int, count: int) -> tuple[Expression, ...]:
+            for value in (*whole[:first], *whole[first + count :]):
+                self.refuse_calls(value, node)
+            return whole[first : first + count]
+
+        return StructValue(struct, 0, make)
 
     def flat_types(self, type: Type) -> Iterator[ScalarType]:
         if isinstance(type, Array):

@@ -123,3 +123,19 @@ def field_offset(struct: Struct, name: str) -> int:
             return offset
         offset += count_scalars(type)
     raise KeyError(name)
+
+
+def size_of(type: Type) -> int:
+    """Return the bytes of an object in C's memory."""
+    if isinstance(type, Array):
+        return type.extent * size_of(type.element)
+    if isinstance(type, ScalarType):
+        return type.dtype.itemsize
+    size = 0
+    for field in type.fields.values():
+        size += -size % alignment_of(field) + size_of(field)
+    return size + -size % alignment_of(type)
+
+
+def alignment_of(type: Type) -> int:
+    return max(scalar.dtype.itemsize for scalar in scalar_types(type))

@@ -23,6 +23,7 @@ TOKEN: Final = re.compile(
       |(?P<comment>//(?:\\\n|[^\n])*|/\*.*?\*/)
       |(?P<name>[A-Za-z_]\w*)
       |(?P<string>"[^"\n]*")
+      |(?P<character>'(?:[^'\\\n]|\\.)+')
       |(?P<number>\.?[0-9](?:[eEpP][+-]|[\w.])*)
       |(?P<sign><<=|>>=|\.\.\.|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|[-+*/%&|^~!<>=?:;,.(){}\[\]\#])""",
     re.VERBOSE | re.DOTALL,
@@ -40,7 +41,7 @@ REPLACED: Final[dict[str, str]] = {
     "true": "1", "false": "0",
 }  # fmt: skip
 REFUSED: Final = frozenset(
-    "_Noreturn register extern auto volatile goto switch case default union enum _Atomic sizeof asm".split()
+    "_Noreturn register extern auto volatile goto switch case default union enum _Atomic asm".split()
 )
 DEEPEST_EXPANSION: Final = 64
 MOST_TOKENS: Final = 1_000_000

@@ -9,7 +9,6 @@ from typing import Any, Final
 import numpy as np
 
 from drawloom.batch.frontend.calls import CallParser, Target
-from drawloom.batch.frontend.constants import constant_value
 from drawloom.batch.frontend.expressions import INCREMENTS
 from drawloom.batch.frontend.objects import (
     LARGEST_EXTENT,
@@ -239,7 +238,7 @@ class BodyParser(CallParser):
             raise self.parse_error("__local variables are a kernel's, not a function's", node)
         if is_local and node.init is not None:
             raise self.type_error("a __local variable has no initial value", node)
-        type, is_constant = self.declared_type(node.type, node)
+        type, is_constant = self.declared_type(node.type, node, node.init)
         if is_list(node.init) and isinstance(type, ScalarType):
             raise self.file.outside_error(node.init)
         place = self.object(node.name, type, is_local, is_constant, node)
@@ -267,27 +266,6 @@ class BodyParser(CallParser):
                 yield Declare(self.at(node), target.variable, value)
             else:
                 yield Assign(self.at(node), target, value)
-
-    def declared_type(self, declared: Any, node: Any) -> tuple[Type, bool]:
-        """Return the type of a declaration without pointers, and whether it is constant."""
-        if type_name(declared) == "ArrayDecl":
-            extent = self.extent(declared.dim, node)
-            element, is_constant = self.declared_type(declared.type, node)
-            return Array(element, extent), is_constant
-        if type_name(declared) != "TypeDecl":
-            kind = "an array of pointers" if type_name(declared) == "PtrDecl" else "not a value or an array of values"
-            raise self.parse_error(f"{node.name} is {kind}", node, "a value, an array of values or a pointer")
-        return self.named_type(declared), "const" in declared.quals
-
-    def extent(self, dimension: Any, node: Any) -> int:
-        if dimension is None:
-            raise self.type_error(f"{node.name} has no size", node, "a size that is known at compile time")
-        size = constant_value(self.expression(dimension))
-        if size is None or not isinstance(size, np.integer):
-            raise self.type_error(f"the size of {node.name} is not known at compile time", dimension)
-        if not 1 <= int(size) <= LARGEST_EXTENT:
-            raise self.type_error(f"{node.name} has {int(size)} elements", dimension, f"1 to {LARGEST_EXTENT}")
-        return int(size)
 
     def pointer_declaration(self, node: Any) -> Iterator[Statement]:
         declared = node.type.type

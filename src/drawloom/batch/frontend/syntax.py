@@ -15,11 +15,13 @@
                  | 'do' statement 'while' '(' expression ')' ';'
                  | 'for' '(' [statement] ';' [expression] ';' [statement] ')' statement
     declarator ::= NAME ['=' initial] | NAME ('[' constant ']')+ ['=' initial] | '*' NAME ['=' expression]
+                 | NAME '[' ']' ('[' constant ']')* '=' initial
     initial    ::= expression | '{' [designator '='] initial, ... '}'
     designator ::= '.' NAME | '[' constant ']'
     target     ::= NAME | expression '[' expression ']' | '*' expression | target '.' NAME | expression '->' NAME
     expression ::= literal | target | '&' target | expression op expression | unary expression
                  | target '=' expression | target op'=' expression | '++' target | target '++'
+                 | 'sizeof' expression | 'sizeof' '(' type ('[' constant ']')* ')' | 'sizeof' '(' type '*' ')'
                  | '(' type ')' expression | '(' type ')' '{' initial, ... '}'
                  | expression '?' expression ':' expression
                  | NAME '(' [expression (',' expression)*] ')' | 'shuffle' '(' expression ',' expression ')'
