@@ -4,7 +4,7 @@ Every index is taken modulo the size it has to be below, every work-item writes 
 at run time count down. What is drawn: mixed scalar types, private and group-wide arrays, indices known at compile time
 or not, shuffles from lanes known or not, nested conditions, counted loops and loops at run time, loads under masks,
 functions with early returns that call each other and write through pointers, pointer variables, structs, assignments
-and increments within expressions, pointers that walk over arrays.
+and increments within expressions, pointers that walk over arrays, constants of file scope.
 """
 
 from __future__ import annotations
@@ -68,6 +68,7 @@ class Generator:
         self.pairs: dict[str, int] = {}
         self.pointers: dict[str, str] = {}
         self.constants: set[str] = set()
+        self.tables_by_name: dict[str, tuple[str, int]] = {}
         self.listed: set[str] = set()
         self.functions: list[Function] = []
         self.fields: dict[str, str] = {}
@@ -85,7 +86,7 @@ class Generator:
     # Statements.
 
     def kernel(self) -> str:
-        text = self.struct()
+        text = self.struct() + self.tables()
         for _ in range(self.random.choice((0, 0, 1, 2, 3))):
             text += self.function()
         parameters = [f"const {type} *{name}" for name, type in self.inputs.items()]
@@ -98,7 +99,7 @@ class Generator:
         if self.random.random() < 0.4:
             lines.append(self.declare_local())
         for name in self.arrays:
-            if name not in self.listed:
+            if name not in self.listed and name not in self.constants:
                 lines += self.fill(name)
         for _ in range(self.random.choice((0, 0, 1, 2)) if self.fields else 0):
             lines.append(self.declare_pair())
@@ -117,6 +118,20 @@ class Generator:
         fields = "".join(f"{type} {name}; " for name, type in self.fields.items())
         return f"typedef struct {{ {fields}{self.real} c[2]; }} pair;\n"
 
+    def tables(self) -> str:
+        """Draw constants of file scope, which functions see, too."""
+        text = ""
+        for _ in range(self.random.choice((0, 1, 2)) if self.has_effects else 0):
+            name, type = self.name("table"), self.random.choice((self.real, *SCALARS))
+            size = self.random.choice((1, 2, 3, 4, 5, 8))
+            values = ", ".join(self.random.choice(("1", "-2", "'b'", "3 * 7 - 1", "0x55u")) for _ in range(size))
+            word = self.random.choice(("__constant", "const", "static const"))
+            text += f"{word} {type} {name}[{self.random.choice(('', str(size)))}] = {{{values}}};\n"
+            self.tables_by_name[name] = type, size
+            self.constants.add(name)
+        self.arrays.update(self.tables_by_name)
+        return text
+
     def function(self) -> str:
         """Draw a function; it sees its parameters and the functions before it."""
         name, result = self.name("f"), self.random.choice((self.real, *SCALARS, *["pair"] * bool(self.fields)))
@@ -127,7 +142,7 @@ class Generator:
             pointer = self.random.choice((self.real, self.real, *SCALARS)), self.random.choice((1, 1, 2, 3))
         drawn = Function(name, result, tuple(scalars), takes_pair, pointer, self.random.random() < 0.4)
         outer = self.scalars, self.arrays, self.pairs, self.pointers, self.statements_left
-        self.scalars, self.arrays, self.pairs, self.pointers = {}, {}, {}, {}
+        self.scalars, self.arrays, self.pairs, self.pointers = {}, dict(self.tables_by_name), {}, {}
         self.in_function, self.returns = True, result
         parameters = []
         for type in drawn.scalars:

@@ -26,6 +26,7 @@ PRELUDE = """
 typedef unsigned char uchar; typedef unsigned short ushort; typedef unsigned int uint; typedef unsigned long ulong;
 #define __kernel
 #define __local
+#define __constant const
 #define shuffle(value, lane) (value)
 static ulong group;
 #define get_local_id() 0ul

@@ -7,8 +7,8 @@ from typing import Final
 import numpy as np
 
 from drawloom.batch.frontend.source import Position
-from drawloom.batch.frontend.syntax import Binary, Cast, Conditional, Constant, Expression, Unary
-from drawloom.batch.numbers import binary, convert
+from drawloom.batch.frontend.syntax import Binary, Cast, Conditional, Constant, Expression, Logical, Unary
+from drawloom.batch.numbers import binary, convert, negate
 from drawloom.batch.types import DOUBLE, FLOAT, INT, LONG, UINT, ULONG
 
 #: C's escapes of one character (C11 6.4.4.4).
@@ -71,25 +71,32 @@ def parse_real(text: str, position: Position) -> Constant:
 
 def constant_value(value: Expression) -> np.generic | None:
     """Return the value of an integer expression of constants, None where it is not one."""
-    if value.type.is_float:
-        return None
+    return None if value.type.is_float else fold(value)
+
+
+def fold(value: Expression) -> np.generic | None:
+    """Return the value of an expression of constants, None where it is not one."""
     if isinstance(value, Constant):
         return value.value
     if isinstance(value, Cast):
-        inner = constant_value(value.operand)
+        inner = fold(value.operand)
         result = None if inner is None else convert(np.asarray(inner), value.type)
-    elif isinstance(value, Unary) and value.op != "!":
-        inner = constant_value(value.operand)
+    elif isinstance(value, Unary):
+        inner = fold(value.operand)
         if inner is None:
             return None
-        zero = np.zeros((), value.type.dtype)
-        result = binary("-" if value.op == "-" else "^", zero if value.op == "-" else ~zero, np.asarray(inner))
+        result = negate(np.asarray(inner)) if value.op == "-" else np.invert(np.asarray(inner))
+    elif isinstance(value, Logical):
+        left, right = fold(value.left), fold(value.right)
+        if left is None or right is None:
+            return None
+        result = np.logical_and(left, right) if value.op == "&&" else np.logical_or(left, right)
     elif isinstance(value, Binary):
-        left, right = constant_value(value.left), constant_value(value.right)
+        left, right = fold(value.left), fold(value.right)
         result = None if left is None or right is None else binary(value.op, np.asarray(left), np.asarray(right))
     elif isinstance(value, Conditional):
-        choice = constant_value(value.condition)
-        return None if choice is None else constant_value(value.then if choice else value.otherwise)
+        choice = fold(value.condition)
+        return None if choice is None else fold(value.then if choice else value.otherwise)
     else:
         return None
     if result is None:

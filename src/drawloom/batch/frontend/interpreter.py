@@ -134,6 +134,8 @@ class Interpreter:
         if variable.is_local and variable in self.variables:
             return  # the group's variable exists once, however often its declaration is passed
         self.variables[variable] = np.zeros(shape, variable.type.dtype)
+        if variable.values is not None:
+            self.variables[variable][:] = variable.values[:, None]
 
     def loop(self, loop: Loop, mask: Array) -> None:
         if loop.first is not None:

@@ -121,6 +121,9 @@ class Lowering(ExpressionLowering):
         self.execute(self.kernel.body)
 
     def reset(self, variable: Variable) -> None:
+        if variable.values is not None:
+            self.registers[variable] = self.builder.constant(variable.type.llvm, variable.values[None, :])
+            return
         self.registers[variable] = self.builder.number_of(variable.type.llvm, self.format_of(variable), 0)
 
     def count_steps(self, statement: Statement, steps: int) -> None:

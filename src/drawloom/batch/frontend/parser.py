@@ -12,6 +12,7 @@ import numpy as np
 
 from drawloom.batch.frontend.builtins import is_reserved
 from drawloom.batch.frontend.calls import Target
+from drawloom.batch.frontend.constants import fold
 from drawloom.batch.frontend.expressions import INCREMENTS
 from drawloom.batch.frontend.includes import Find, find_ready
 from drawloom.batch.frontend.objects import (
@@ -27,9 +28,10 @@ from drawloom.batch.frontend.objects import (
 )
 from drawloom.batch.frontend.preprocess import preprocess
 from drawloom.batch.frontend.scope import Definition, FileText, Names, ParameterType, Unit, read_type
-from drawloom.batch.frontend.source import Position, Source
+from drawloom.batch.frontend.source import BatchParseError, Position, Source
 from drawloom.batch.frontend.statements import BodyParser
 from drawloom.batch.frontend.syntax import Block, Constant, Declare, Kernel, Parameter, Statement
+from drawloom.batch.frontend.tables import Table
 from drawloom.batch.frontend.tree import read_tree, type_name
 from drawloom.batch.types import BOOL, LONG, ScalarType
 
@@ -90,7 +92,7 @@ class FileReader:
 
     def __init__(self, file: FileText) -> None:
         self.file = file
-        self.names = Names({}, {}, {})
+        self.names = Names({}, {}, {}, {})
         self.kernels: dict[str, Kernel] = {}
         self.definitions: list[Definition] = []
         #: Kernels and the names known to them; functions that they call may be defined after them.
@@ -106,12 +108,40 @@ class FileReader:
                 self.declare_function(self.signature(node, True), node)
             case "Decl" if type_name(node.type) == "Struct" and node.name is None:
                 self.struct(node.type)
+            case "Decl" if type_name(node.type) in ("TypeDecl", "ArrayDecl"):
+                self.read_table(node)
             case "Pragma":
                 raise self.file.outside_error(node)
             case _:
-                raise self.file.parse_error(
-                    "variables do not stand outside of kernels", node, "a kernel, a function, a struct or a typedef"
+                raise self.variable_error(node)
+
+    # Constants.
+
+    def variable_error(self, node: Any) -> BatchParseError:
+        expected = "a kernel, a function, a struct, a typedef, or a const with initial values"
+        return self.file.parse_error("variables do not stand outside of kernels", node, expected)
+
+    def read_table(self, node: Any) -> None:
+        """Read a constant of file scope."""
+        name, body = node.name, self.body(frozenset())
+        type, is_constant = body.declared_type(node.type, node, node.init)
+        if not is_constant or "register" in node.storage:
+            raise self.variable_error(node)
+        if node.init is None:
+            raise self.file.type_error(f"{name} has no initial value", node, "= and a value, or values in braces")
+        if is_reserved(name) or name in self.names.functions:
+            raise self.file.type_error(f"{name} is the name of a function", node)
+        if name in self.names.tables or name in self.pending:
+            raise self.file.type_error(f"{name} is defined twice", node)
+        values = [scalar.dtype.type(0) for scalar in body.flat_types(type)]
+        for number, value in body.initial_values(type, node.init, 0):
+            folded = fold(value)
+            if folded is None:
+                raise self.file.source.type_error(
+                    f"this initial value of {name} is not known at compile time", value.position
                 )
+            values[number] = folded
+        self.names.tables[name] = Table(name, type, tuple(values), self.file.at(node))
 
     # Types.
 
@@ -169,7 +199,7 @@ class FileReader:
         if node.param_decls:
             raise self.file.parse_error("parameters are declared within the parentheses", node)
         if KERNEL in node.decl.funcspec:
-            if node.decl.name in self.pending or node.decl.name in self.names.functions:
+            if any(node.decl.name in names for names in (self.pending, self.names.functions, self.names.tables)):
                 raise self.file.type_error(f"{node.decl.name} is defined twice", node)
             self.pending[node.decl.name] = node, self.names.copy()
             self.file.kernels.add(node.decl.name)
@@ -186,6 +216,8 @@ class FileReader:
         """Return what is known of a function, which a prototype may have declared before."""
         if is_reserved(found.name):
             raise self.file.type_error(f"{found.name} is the name of a function", node)
+        if found.name in self.names.tables:
+            raise self.file.type_error(f"{found.name} is the name of a constant", node)
         if found.name in self.pending:
             raise self.file.type_error(f"{found.name} is the name of a kernel", node)
         known = self.names.functions.setdefault(found.name, found)
@@ -243,6 +275,7 @@ class FileReader:
         begin: list[Statement] = []
         parameters = tuple(self.parameter(child, body, begin) for child in parameter_nodes(function))
         block = body.block(node.body)
+        begin += unit.begin
         if begin:
             block = Block(block.position, (*begin, block))
         return Kernel(name, self.file.wg_size, parameters, block, unit.variables, self.file.source)

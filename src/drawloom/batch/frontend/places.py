@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from drawloom.batch.frontend.builtins import is_reserved
 from drawloom.batch.frontend.constants import constant_value
@@ -38,6 +39,7 @@ from drawloom.batch.frontend.syntax import (
     Read,
     Variable,
 )
+from drawloom.batch.frontend.tables import Table, build_table
 from drawloom.batch.frontend.walk import expressions_in, runs_statements
 from drawloom.batch.numbers import convert
 from drawloom.batch.types import BOOL, INT, LONG, ScalarType, promote
@@ -84,7 +86,22 @@ class PlaceParser:
         self.scopes[-1][name] = entry
 
     def look_up(self, name: str) -> Place | Parameter | PointerVariable | None:
-        return next((scope[name] for scope in reversed(self.scopes) if name in scope), None)
+        found = next((scope[name] for scope in reversed(self.scopes) if name in scope), None)
+        table = self.names.tables.get(name) if found is None else None
+        return found if table is None else self.table_place(table)
+
+    def table_place(self, table: Table) -> Place:
+        """Return where a constant of file scope lies in this kernel."""
+        if table in self.unit.tables:
+            return self.unit.tables[table]
+
+        def make(name: str, scalar: ScalarType, extent: int, values: NDArray[Any]) -> Variable:
+            variable = replace(self.new_variable(name, scalar, extent, True, table.position), values=values)
+            self.unit.begin.append(Declare(table.position, variable, None))
+            return variable
+
+        place = self.unit.tables[table] = build_table(table, make)
+        return place
 
     def find(self, node: Any) -> Place | Parameter | PointerVariable:
         entry = self.look_up(node.name)
@@ -253,6 +270,10 @@ class PlaceParser:
             return self.decay(place)
         if isinstance(place.type, ScalarType):
             scalar = self.scalar_at(place, node)
+            if not isinstance(scalar, Load) and scalar.variable.values is not None:
+                index = np.int64(0) if place.index is None else constant_value(place.index)
+                if index is not None:
+                    return Constant(scalar.type, scalar.position, scalar.variable.values[int(index)])
             if isinstance(scalar, Read) and place.index is not None and runs_statements(place.index):
                 # A pointer to a single variable, of which the index counts for nothing but its assignments.
                 return Effect(scalar.type, scalar.position, (Evaluate(self.at(node), place.index),), scalar)

@@ -34,7 +34,7 @@ TOKEN: Final = re.compile(
 REPLACED: Final[dict[str, str]] = {
     "__kernel": "_Noreturn", "kernel": "_Noreturn",
     "__local": "register", "local": "register",
-    "__global": "", "global": "", "__private": "", "private": "", "__constant": "", "constant": "",
+    "__global": "", "global": "", "__private": "", "private": "", "__constant": "const", "constant": "const",
     "restrict": "", "__restrict": "", "__restrict__": "",
     "bool": "_Bool", "uchar": "unsigned char", "ushort": "unsigned short", "uint": "unsigned int",
     "ulong": "unsigned long", "size_t": "unsigned long", "ptrdiff_t": "long",

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from drawloom.batch.frontend.objects import Struct
+from drawloom.batch.frontend.objects import Place, Struct
 from drawloom.batch.frontend.preprocess import Preprocessed
 from drawloom.batch.frontend.source import BatchParseError, BatchTypeError, Position, Source
-from drawloom.batch.frontend.syntax import Function
+from drawloom.batch.frontend.syntax import Declare, Function
+from drawloom.batch.frontend.tables import Table
 from drawloom.batch.frontend.tree import place_of, type_name
 from drawloom.batch.types import C_SPELLINGS, ScalarType
 
@@ -57,14 +58,15 @@ class Definition:
 
 
 class Names(NamedTuple):
-    """The structs by tag, type names and functions that are declared outside of functions."""
+    """The structs by tag, type names, functions and constants that are declared outside of functions."""
 
     structs: dict[str, Struct]
     types: dict[str, ScalarType | Struct]
     functions: dict[str, Definition]
+    tables: dict[str, Table]
 
     def copy(self) -> Names:
-        return Names(dict(self.structs), dict(self.types), dict(self.functions))
+        return Names(dict(self.structs), dict(self.types), dict(self.functions), dict(self.tables))
 
 
 class FileText:
@@ -92,11 +94,14 @@ class FileText:
 
 @dataclass(slots=True)
 class Unit:
-    """A kernel with its functions: `functions` by definition and pointed-to storage, `active` those being parsed."""
+    """A kernel with its functions: `functions` by definition and pointed-to storage, `active` those being parsed.
+    `tables` are the constants of file scope that it uses, `begin` the declarations of their variables."""
 
     variables: int = 0
     functions: dict[tuple[Any, ...], Function] = field(default_factory=dict)
     active: list[str] = field(default_factory=list)
+    tables: dict[Table, Place] = field(default_factory=dict)
+    begin: list[Declare] = field(default_factory=list)
 
 
 def read_type(declared: Any, file: FileText, names: Names) -> ScalarType | Struct:

@@ -1,9 +1,10 @@
 """The typed syntax tree of a kernel file, the grammar that the parser accepts (paper, grammar 1, and what is beyond).
 
-    file       ::= (kernel | function | prototype | struct ';' | 'typedef' type NAME ';' | #include "NAME")*
+    file       ::= (kernel | function | prototype | struct ';' | 'typedef' type NAME ';' | table | #include "NAME")*
     kernel     ::= '__kernel' 'void' NAME parameters block
     function   ::= ['static'] ['inline'] ('void' | type) NAME parameters block
     prototype  ::= ['static'] ['inline'] ('void' | type) NAME parameters ';'
+    table      ::= ['static'] ('const' | '__constant') type declarator (',' declarator)* ';'
     struct     ::= 'struct' [NAME] '{' (type declarator (',' declarator)* ';')* '}'
     type       ::= ['const'] (SCALAR | NAME | 'struct' NAME | struct)
     parameters ::= '(' [type ['*'] NAME (',' type ['*'] NAME)*] ')'
@@ -47,8 +48,10 @@ floating point to integers saturate and take NaN to 0. Of several items that sto
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from drawloom.batch.frontend.source import Position, Source
 from drawloom.batch.types import ScalarType
@@ -231,7 +234,8 @@ class Loop(Statement):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Variable:
-    """A private or local variable; `extent` is 0 for a scalar. `number` is unique in the kernel."""
+    """A private or local variable; `extent` is 0 for a scalar. `number` is unique in the kernel. `values` are the
+    elements of a constant of file scope, which is a local variable that nothing assigns to."""
 
     name: str
     type: ScalarType
@@ -239,6 +243,7 @@ class Variable:
     is_local: bool
     number: int
     position: Position
+    values: NDArray[Any] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
