@@ -4,7 +4,8 @@ Every index is taken modulo the size it has to be below, every work-item writes 
 at run time count down. What is drawn: mixed scalar types, private and group-wide arrays, indices known at compile time
 or not, shuffles from lanes known or not, nested conditions, counted loops and loops at run time, loads under masks,
 functions with early returns that call each other and write through pointers, pointer variables, structs, assignments
-and increments within expressions, pointers that walk over arrays, constants of file scope.
+and increments within expressions, pointers that walk over arrays, constants of file scope, `break` and
+`continue`.
 """
 
 from __future__ import annotations
@@ -75,6 +76,7 @@ class Generator:
         self.in_function = False
         self.returns = ""
         self.turns = 1
+        self.loops = 0
         self.depth = 0
         self.names = 0
         self.statements_left = self.random.randint(6, 22)
@@ -270,7 +272,7 @@ class Generator:
         if self.functions and self.depth < 3:
             kinds += [self.call_statement]
         if self.has_effects:
-            kinds += [self.chain]
+            kinds += [self.chain] + [self.jump] * (2 * (self.loops > 0))
         if self.has_effects and self.depth < 3:
             kinds += [self.walk]
         return self.random.choice(kinds)()
@@ -293,6 +295,16 @@ class Generator:
             operators = ("+", "-", "*") if type in ("float", "double") else ("+", "-", "*", "&", "|", "^")
             return [f"{target} {self.random.choice(operators)}= {self.expression(2, type not in ('float', 'double'))};"]
         return [f"{target} = {self.expression(3)};"]
+
+    def jump(self) -> list[str]:
+        """Leave a loop or its turn, perhaps after another statement."""
+        word = self.random.choice(("break;", "continue;"))
+        if self.random.random() < 0.5:
+            return [f"if ({self.condition(1)})", f"    {word}"]
+        lines = [f"if ({self.condition(1)}) {{", *["    " + line for line in self.assignment()], f"    {word}", "}"]
+        if self.random.random() < 0.3:
+            lines[-1:] = ["} else {", *["    " + line for line in self.assignment()], "}"]
+        return lines
 
     def chain(self) -> list[str]:
         """Assign the value of an assignment."""
@@ -445,7 +457,7 @@ class Generator:
             header = f"for (int {up} = {begin}, {down} = {end - 1}; {up} < {end}; {up}++, --{down})"
         self.loop_variables.update(dict.fromkeys(names, end))
         self.turns *= end
-        lines = [header + " {", *self.nested(self.random.randint(1, 3)), "}"]
+        lines = [header + " {", *self.body(self.random.randint(1, 3)), "}"]
         self.turns //= end
         for name in names:
             del self.loop_variables[name]
@@ -454,13 +466,24 @@ class Generator:
     def run_time_loop(self) -> list[str]:
         name = self.name("left")
         lines = [f"int {name} = {self.expression(1, True)} & {self.random.choice((1, 3, 7))};"]
-        body = self.nested(self.random.randint(1, 2))
+        body = self.body(self.random.randint(1, 2))
         if self.has_effects:
-            header = self.random.choice((f"while ({name}--)", f"while ({name}-- > 0)", f"for (; {name}-- > 0;)"))
+            if self.random.random() < 0.2:
+                return [*lines, "do {", *body, f"}} while ({name}-- > 0);"]
+            if self.random.random() < 0.2:
+                return [*lines, "for (;;) {", f"    if ({name}-- <= 0)", "        break;", *body, "}"]
+            header = self.random.choice((f"while ({name}--)", f"while ({name}-- > 0)", f"for (; {name} > 0; {name}--)"))
             return [*lines, header + " {", *body, "}"]
         if self.random.random() < 0.5:
             return [*lines, f"while ({name} > 0) {{", *body, f"    {name} -= 1;", "}"]
         return [*lines, f"for (; {name} > 0; {name} = {name} - 1) {{", *body, "}"]
+
+    def body(self, count: int) -> list[str]:
+        """Return the statements of a loop."""
+        self.loops += 1
+        lines = self.nested(count)
+        self.loops -= 1
+        return lines
 
     def results(self) -> list[str]:
         lines = []

@@ -4,7 +4,8 @@
     after:  { double v = b; double r; r = v * v; x = a + r; }     after: { int old = i; i = old + 1; x = a[old]; }
 
 A call stands before the statement that it is part of, after the operands to its left, which are kept in variables if
-the call may change them. So does an assignment. `return` masks items by a variable of the call, unless nothing follows.
+the call may change them. So does an assignment. `return` masks items by a variable of the call, unless nothing follows,
+`break` and `continue` by variables of their loop.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any
 
-from drawloom.batch.frontend.returns import guard_condition, replace_returns, truth
+from drawloom.batch.frontend.jumps import guard_condition, replace_jumps, truth
 from drawloom.batch.frontend.source import Position
 from drawloom.batch.frontend.syntax import (
     Assign,
@@ -49,9 +50,9 @@ from drawloom.batch.types import BOOL
 
 
 def inline_calls(kernel: Kernel) -> Kernel:
-    """Return a kernel without calls, returns and assignments within expressions."""
+    """Return a kernel without calls, jumps and assignments within expressions."""
     inliner = Inliner(kernel.variables)
-    body = inliner.statement(inliner.without_returns(kernel.body, kernel.body.position))
+    body = inliner.statement(replace_jumps(kernel.body, inliner.new_flag))
     assert isinstance(body, Block)
     return replace(kernel, body=body, variables=inliner.variables)
 
@@ -260,7 +261,7 @@ class Inliner:
         for part in declared:
             self.copies[part.variable] = self.new_variable("", part.variable, place)
         self.before += self.begin(function, arguments, place)
-        body = self.statement(self.without_returns(function.body, place))
+        body = self.statement(replace_jumps(function.body, self.new_flag))
         self.before.append(body)
         return truth(False, place) if call.result is None else self.expression(call.result)
 
@@ -277,9 +278,8 @@ class Inliner:
                 result.append(Assign(place, renamed, value))
         return result
 
-    def without_returns(self, body: Block, place: Position) -> Block:
-        live = Read(BOOL, place, self.new_variable("is live", truth(True, place), place))
-        return replace_returns(body, live)
+    def new_flag(self, name: str, position: Position) -> Read:
+        return Read(BOOL, position, self.new_variable(name, truth(True, position), position))
 
 
 def after(before: list[Statement], statement: Statement) -> Statement:

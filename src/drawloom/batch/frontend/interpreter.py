@@ -18,10 +18,12 @@ from drawloom.batch.frontend.syntax import (
     Assign,
     Binary,
     Block,
+    Break,
     Call,
     Cast,
     Conditional,
     Constant,
+    Continue,
     Declare,
     Effect,
     Element,
@@ -92,8 +94,11 @@ class Interpreter:
         self.group_id = np.broadcast_to(np.arange(first_group, first_group + groups)[:, None], self.shape)
         self.local_id = np.broadcast_to(np.arange(kernel.wg_size)[None, :], self.shape)
         self.variables: dict[Variable, Array] = {}
-        #: The items that have returned from the function that runs.
-        self.returned = np.zeros(self.shape, bool)
+        #: The items that have returned from the function that runs, left its innermost loop, or left the loop's turn.
+        self.returned, self.broken, self.continued = self.no_items(), self.no_items(), self.no_items()
+
+    def no_items(self) -> Array:
+        return np.zeros(self.shape, bool)
 
     def fault(self, message: str, position: Position) -> KernelFault:
         file, line = self.kernel.source.at(position)
@@ -105,7 +110,7 @@ class Interpreter:
         match statement:
             case Block(_, statements):
                 for child in statements:
-                    self.execute(child, mask & ~self.returned)
+                    self.execute(child, mask & ~(self.returned | self.broken | self.continued))
             case Declare(_, variable, initial):
                 self.declare(variable)
                 if initial is not None:
@@ -113,6 +118,10 @@ class Interpreter:
                     self.variables[variable][0] = value
             case Return():
                 self.returned |= mask
+            case Break():
+                self.broken |= mask
+            case Continue():
+                self.continued |= mask
             case Assign(_, target, value):
                 self.assign(target, self.evaluate(value, mask), mask)
             case Evaluate(_, value):
@@ -140,7 +149,12 @@ class Interpreter:
     def loop(self, loop: Loop, mask: Array) -> None:
         if loop.first is not None:
             self.execute(loop.first, mask)
-        active = mask
+        outer = self.broken, self.continued
+        self.broken, self.continued = self.no_items(), self.no_items()
+        self.run_turns(loop, mask)
+        self.broken, self.continued = outer
+
+    def run_turns(self, loop: Loop, active: Array) -> None:
         turns = 0
         while True:
             if loop.tests_first or turns:
@@ -148,7 +162,8 @@ class Interpreter:
             if not active.any():
                 return
             self.execute(loop.body, active)
-            active = active & ~self.returned
+            active = active & ~(self.returned | self.broken)
+            self.continued = self.no_items()
             self.step(loop, active)
             turns += 1
             if turns > MOST_TURNS:
@@ -160,10 +175,11 @@ class Interpreter:
         if not loop.counts_for_all:
             self.execute(loop.step, active)
             return
-        # `shuffle` reads the counter in masked items, among which are those that returned.
-        returned, self.returned = self.returned, np.zeros(self.shape, bool)
+        # `shuffle` reads the counter in masked items, among which are those that left.
+        outer = self.returned, self.broken
+        self.returned, self.broken = self.no_items(), self.no_items()
         self.execute(loop.step, np.ones(self.shape, bool))
-        self.returned = returned
+        self.returned, self.broken = outer
 
     def assign(self, target: Read | Element | Load, value: Array, mask: Array) -> None:
         if isinstance(target, Load):
@@ -260,7 +276,7 @@ class Interpreter:
                 self.variables[target.variable][0] = value
             else:
                 self.assign(target, value, mask)
-        outer, self.returned = self.returned, np.zeros(self.shape, bool)
+        outer, self.returned = self.returned, self.no_items()
         self.execute(function.body, mask)
         self.returned = outer
         return np.zeros(self.shape, bool) if call.result is None else self.evaluate(call.result, mask)

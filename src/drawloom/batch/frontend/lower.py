@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from drawloom.batch.frontend.contexts import ONCE, Context, Turns
 from drawloom.batch.frontend.inline import inline_calls
+from drawloom.batch.frontend.jumps import guard_body, guard_condition
 from drawloom.batch.frontend.lower_expressions import INDEX, ExpressionLowering
 from drawloom.batch.frontend.normalise import Body, Guarded, normalise_body
-from drawloom.batch.frontend.returns import guard_body, guard_condition
 from drawloom.batch.frontend.schedule import Step, Touch, split_turns
 from drawloom.batch.frontend.source import BatchTypeError
 from drawloom.batch.frontend.syntax import (

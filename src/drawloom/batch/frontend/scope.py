@@ -17,7 +17,7 @@ from drawloom.batch.types import C_SPELLINGS, ScalarType
 MOST_CALLS: Final = 10_000
 #: Nodes of C that are outside the grammar, in the words of an error.
 OUTSIDE: Final = {
-    "Break": "break", "Continue": "continue", "Label": "a label", "Union": "union", "Enum": "enum",
+    "Label": "a label", "Union": "union", "Enum": "enum",
     "Typedef": "typedef within a function", "Struct": "a struct that is defined within a function",
     "InitList": "a list of initial values here", "ExprList": "the comma operator",
     "Pragma": "#pragma", "StaticAssert": "_Static_assert",

@@ -27,7 +27,9 @@ from drawloom.batch.frontend.scope import Definition, FileText, Names, Unit
 from drawloom.batch.frontend.syntax import (
     Assign,
     Block,
+    Break,
     Constant,
+    Continue,
     Declare,
     Effect,
     Element,
@@ -71,6 +73,8 @@ class BodyParser(CallParser):
         self.result: ScalarType | Struct | None = None
         self.results: tuple[Place, ...] = ()
         self.has_return = False
+        #: For each loop around: where pointers point at each `break` and `continue` in it.
+        self.jumps: list[list[dict[PointerVariable, Place]]] = []
 
     # Functions.
 
@@ -186,6 +190,8 @@ class BodyParser(CallParser):
                 yield self.for_loop(node)
             case "Return":
                 yield from self.return_statement(node)
+            case "Break" | "Continue":
+                yield self.jump(node)
             case "ExprList":
                 for child in node.exprs:
                     yield from self.statement(child)
@@ -222,6 +228,12 @@ class BodyParser(CallParser):
             for number, value in self.initial_values(self.result, node.expr, 0):
                 yield Assign(self.at(node), self.scalar_at(self.results[number], node), value)
         yield Return(self.at(node))
+
+    def jump(self, node: Any) -> Statement:
+        if not self.jumps:
+            raise self.parse_error(f"{type_name(node).lower()} stands outside of a loop", node, "a loop around this")
+        self.jumps[-1].append(dict(self.bindings))
+        return Break(self.at(node)) if type_name(node) == "Break" else Continue(self.at(node))
 
     # Declarations.
 
@@ -415,13 +427,20 @@ class BodyParser(CallParser):
         self.merge(after, node)
         return If(self.at(node), condition, then, otherwise)
 
+    def loop_body(self, node: Any) -> Block:
+        self.jumps.append([])
+        body = self.single(node)
+        for bindings in self.jumps.pop():
+            self.merge(bindings, node)
+        return body
+
     def while_loop(self, node: Any) -> Loop:
         before = dict(self.bindings)
         tests_first = type_name(node) == "While"
         if tests_first:
-            condition, body = self.condition(node.cond), self.single(node.stmt)
+            condition, body = self.condition(node.cond), self.loop_body(node.stmt)
         else:
-            body, condition = self.single(node.stmt), self.condition(node.cond)
+            body, condition = self.loop_body(node.stmt), self.condition(node.cond)
         self.merge(before, node)
         return Loop(self.at(node), None, condition, None, body, tests_first, False)
 
@@ -432,7 +451,7 @@ class BodyParser(CallParser):
         condition: Expression = Constant(BOOL, self.at(node), np.bool_(True))
         if node.cond is not None:
             condition = self.condition(node.cond)
-        body = self.single(node.stmt)
+        body = self.loop_body(node.stmt)
         step = () if node.next is None else tuple(self.statement(node.next))
         self.merge(before, node)
         self.scopes.pop()

@@ -10,6 +10,7 @@
     parameters ::= '(' [type ['*'] NAME (',' type ['*'] NAME)*] ')'
     block      ::= '{' statement* '}'
     statement  ::= block | ';' | expression (',' expression)* ';' | 'return' [expression] ';'
+                 | 'break' ';' | 'continue' ';'
                  | ['__local'] type declarator (',' declarator)* ';'
                  | 'if' '(' expression ')' statement ['else' statement]
                  | 'while' '(' expression ')' statement
@@ -34,15 +35,16 @@ variable for each of its scalars. `get_local_size()` is a constant. Comparisons 
 `bool`; a `Cast` makes them an `int` where arithmetic needs one.
 
 What a kernel means, beyond C: the work-items of a group run in lockstep, statement by statement; a condition masks the
-items for which it is false, and `return` masks an item for the rest of its function. A variable's initial value, zero
-where none is given, reaches masked items too, as do the arguments of calls. The step of `for (int i = ...; ...; i +=
-...)` reaches them as well, with several counters, too. `shuffle(value, lane)` evaluates `value` in every item, masked
-or not, and gives each item the value of item `lane` modulo the group's size. A load in a masked item gives 0 and
-touches no memory, a call in a masked item gives 0. Operands, arguments, calls and assignments are evaluated from left
-to right, the value of an assignment before the index of its target. Where C leaves `i++ + i` undefined, the second
-operand is the new `i`. An assignment's value is what is assigned, in masked items, too, where the target stays as it
-is. Integers wrap, shift counts are taken modulo the width (OpenCL C 6.3.j), x / 0 is x and x % 0 is 0, conversions of
-floating point to integers saturate and take NaN to 0. Of several items that store to one place, the highest one wins.
+items for which it is false, and `return` masks an item for the rest of its function, `break` for the rest of the loop,
+`continue` for the rest of the turn. A variable's initial value, zero where none is given, reaches masked items too, as
+do the arguments of calls. The step of `for (int i = ...; ...; i += ...)` reaches them as well, with several counters,
+too. `shuffle(value, lane)` evaluates `value` in every item, masked or not, and gives each item the value of item `lane`
+modulo the group's size. A load in a masked item gives 0 and touches no memory, a call in a masked item gives 0.
+Operands, arguments, calls and assignments are evaluated from left to right, the value of an assignment before the index
+of its target. Where C leaves `i++ + i` undefined, the second operand is the new `i`. An assignment's value is what is
+assigned, in masked items, too, where the target stays as it is. Integers wrap, shift counts are taken modulo the width
+(OpenCL C 6.3.j), x / 0 is x and x % 0 is 0, conversions of floating point to integers saturate and take NaN to 0. Of
+several items that store to one place, the highest one wins.
 """
 
 from __future__ import annotations
@@ -203,6 +205,20 @@ class Return(Statement):
 
 
 @dataclass(frozen=True, slots=True)
+class Break(Statement):
+    """Masks the items that run it for the rest of the innermost loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Continue(Statement):
+    """Masks the items that run it for the rest of the innermost loop's turn."""
+
+
+#: What sends items elsewhere.
+Jump = Return | Break | Continue
+
+
+@dataclass(frozen=True, slots=True)
 class Block(Statement):
     statements: tuple[Statement, ...]
 
@@ -221,7 +237,7 @@ class If(Statement):
 class Loop(Statement):
     """`for` and `while`: `first` runs once, `step` after each turn; `tests_first` is False for `do`. `counts_for_all`
     says that the step changes only variables that the loop declares, by arithmetic alone: then it runs in masked items,
-    too. `live` is a mask that the body clears in items that return: they run no more turns."""
+    too. `live` is a mask that the body clears in items that leave: they run no more turns."""
 
     first: Statement | None
     condition: Expression
