@@ -12,7 +12,8 @@ from tests.batch.random_kernels import Generator
 TOKEN = re.compile(r"[A-Za-z_]\w*|\d[\w.]*|[-+*/%&|^<>=!]=|&&|\|\||->|<<|>>|\S|\s+")
 WORDS = (
     "int", "double", "float", "uchar", "long", "bool", "void", "const", "static", "inline", "__kernel", "__local",
-    "struct", "typedef", "return", "if", "else", "for", "while", "do", "break", "shuffle", "sqrt", "max", "x", "k",
+    "struct", "typedef", "return", "if", "else", "for", "while", "do", "break", "continue", "switch (x)",
+    "case 1:", "default:", "sizeof", "__constant", "'a'", "x++", "= x = 2", "[]", "shuffle", "sqrt", "max", "x", "k",
     "get_local_id()", "get_local_size()", "get_group_id()", "INFINITY", "struct s { int a; float b; };", "(int)", "&",
     "*", ".re", "->a", "[0]", "= {1, 2}", "{.a = 1}", "++", "+=", "? 1 : 2", "&& 1", ", 1", "#define N 3\n",
     "#ifdef N\n", "#endif\n", '#include "reductions.cl"\n', "/*", "//", "\\\n", "'", '"', "@", "é", "\0", "\t",

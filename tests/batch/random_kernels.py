@@ -4,8 +4,8 @@ Every index is taken modulo the size it has to be below, every work-item writes 
 at run time count down. What is drawn: mixed scalar types, private and group-wide arrays, indices known at compile time
 or not, shuffles from lanes known or not, nested conditions, counted loops and loops at run time, loads under masks,
 functions with early returns that call each other and write through pointers, pointer variables, structs, assignments
-and increments within expressions, pointers that walk over arrays, constants of file scope, `break` and
-`continue`.
+and increments within expressions, pointers that walk over arrays, constants of file scope, `break`,
+`continue` and `switch`.
 """
 
 from __future__ import annotations
@@ -274,7 +274,7 @@ class Generator:
         if self.has_effects:
             kinds += [self.chain] + [self.jump] * (2 * (self.loops > 0))
         if self.has_effects and self.depth < 3:
-            kinds += [self.walk]
+            kinds += [self.walk, self.switch]
         return self.random.choice(kinds)()
 
     def nested(self, count: int) -> list[str]:
@@ -305,6 +305,23 @@ class Generator:
         if self.random.random() < 0.3:
             lines[-1:] = ["} else {", *["    " + line for line in self.assignment()], "}"]
         return lines
+
+    def switch(self) -> list[str]:
+        """Draw labels of which some fall through to the next."""
+        labels = [f"case {number}:" for number in self.random.sample((0, 1, 2, 3, 5, "'a'"), self.random.randint(1, 4))]
+        if self.random.random() < 0.6:
+            labels.insert(self.random.randint(0, len(labels)), "default:")
+        lines = [f"switch ({self.expression(1, True)}{self.random.choice((' & 3', ''))}) {{"]
+        for label in labels:
+            lines.append(label)
+            if self.random.random() < 0.8:
+                lines += ["    {", *["    " + line for line in self.nested(1)], "    }"]
+            if self.random.random() < 0.7:
+                lines.append("    break;")
+            elif self.loops and self.random.random() < 0.3:
+                lines.append("    continue;")
+        lines[-1] += "" if lines[-1].endswith(";") else " ;"
+        return [*lines, "}"]
 
     def chain(self) -> list[str]:
         """Assign the value of an assignment."""

@@ -1,4 +1,4 @@
-"""`break` and `continue`, in loops that are unrolled and in loops at run time."""
+"""`break`, `continue` and `switch`, in loops that are unrolled and in loops at run time."""
 
 import numpy as np
 import pytest
@@ -44,6 +44,13 @@ def run(body: str, size: int = 4, functions: str = "", wg_size: int = 4) -> list
          "s += 100; } else s += 1; s += 10; } out[me] = s;", [22, 242, 22, 242]),
         ("int s = 0; for (int i = 0, j = 9; i < j; i++, j -= 2) { if (j < in[me] * 3) break; s += j; } out[me] = s;",
          [16, 21, 9, 21]),
+        ("int s = 0; switch (in[me]) { case 0: s += 1; case 1: s += 10; break; default: s += 100; case 2: s += 1000; }"
+         "out[me] = s;", [1000, 11, 1100, 10]),
+        ("int s = 0; for (int i = 0; i < 6; i++) { switch ((in[i] + me) & 3) { case 3: continue; case 1: s += 1; break;"
+         "case 0: if (i > 2) break; s += 10; } s += 100; if (s > 350) break; } out[me] = s;", [412, 411, 412, 401]),
+        ("int s = 5; switch (in[me] - 1) { case 'a': case -1: { int s = 1; out[me] = s; } break; case 2: while (1) {"
+         "if (s++ > 7) break; } default: out[me] = s; }", [5, 1, 9, 5]),
+        ("out[me] = 1; switch (me) { } switch (me) { default: if (me > 1) break; out[me] = 2; }", [2, 2, 1, 1]),
     ],
 )  # fmt: skip
 def test_items_leave_loops_and_turns(body: str, expected: list[int]) -> None:
@@ -111,7 +118,8 @@ def test_a_break_does_not_keep_a_counted_loop_from_unrolling() -> None:
     """
     lowered = lower(parse_file(text, wg_size=4)["k"])
     assert {value.op for value in lowered.body.values}.isdisjoint({"loop", "lookup", "gather"})
-    assert run_file(text, np.zeros(4, np.int32), 4, 1, **{"in": np.array([3, 1, -1, 0], np.int32)}).tolist() == [3, 1, -1, 0]
+    numbers = np.array([3, 1, -1, 0], np.int32)
+    assert run_file(text, np.zeros(4, np.int32), 4, 1, **{"in": numbers}).tolist() == [3, 1, -1, 0]
 
 
 def test_what_is_known_at_compile_time_needs_no_masks() -> None:
@@ -140,12 +148,22 @@ def test_functions_of_a_loop_of_the_caller_jump_on_their_own() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("break;", "break stands outside of a loop"),
+        ("break;", "break stands outside of a loop or switch"),
+        ("switch (n) { case 1: continue; }", "continue stands outside of a loop"),
+        ("switch (n) case 1: ;", "this stands before a switch's labels"),
+        ("switch (n) { case n: ; }", "this case is not known at compile time"),
+        ("switch (n) { case 1.5: ; }", "a case has the type double"),
+        ("switch (1.5) { case 1: ; }", "what a switch takes has the type double"),
+        ("switch (n) { case 1: case 1: ; }", "this switch has two labels of 1"),
+        ("switch (n) { default: default: ; }", "this switch has two default labels"),
+        ("switch (n) { case 1: if (n) { case 2: ; } }", "a case label that is not in a switch's own block is not part"),
+        ("switch (n) { case 1: ; int x = 3; break; case 2: x = 1; }", "x is not declared"),
+        ("case 1: ;", "a case label that is not in a switch's own block is not part"),
+        ("int a[2], b[2], *q = a; switch (n) { case 1: q = b; break; }", "q points into"),
         ("if (n) continue;", "continue stands outside of a loop"),
         ("while (n) ; break;", "break stands outside of a loop"),
         ("int a[2], b[2], *q = a; for (;;) { if (n) { q = b; break; } }", "q points into"),
         ("int a[2], b[2], *q = a; while (n) { q = b; if (n > 1) break; q = a; } *q = 1;", "q points into"),
-        ("switch (n) { case 1: break; }", "'switch' is not part of the language"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_jumps_is_refused_with_its_place(text: str, message: str) -> None:

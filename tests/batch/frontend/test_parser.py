@@ -28,8 +28,8 @@ def body(text: str, wg_size: int = 4) -> tuple[object, ...]:
 BAD = {
     "int x = = 3;": "invalid expression",
     "goto end;": "'goto' is not part of the language",
-    "switch (n) { case 1: ; }": "'switch' is not part of the language",
-    "break;": "break stands outside of a loop",
+    "switch (n) { n + 1; case 1: ; }": "this stands before a switch's labels",
+    "break;": "break stands outside of a loop or switch",
     "for (;;) ; continue;": "continue stands outside of a loop",
     "return 1;": "this returns a value",
     "struct s { int a; } x;": "a struct that is defined within a function is not part of the language",

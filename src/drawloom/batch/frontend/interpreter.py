@@ -41,6 +41,7 @@ from drawloom.batch.frontend.syntax import (
     ScalarParameter,
     Shuffle,
     Statement,
+    Switch,
     Unary,
     Variable,
 )
@@ -94,7 +95,8 @@ class Interpreter:
         self.group_id = np.broadcast_to(np.arange(first_group, first_group + groups)[:, None], self.shape)
         self.local_id = np.broadcast_to(np.arange(kernel.wg_size)[None, :], self.shape)
         self.variables: dict[Variable, Array] = {}
-        #: The items that have returned from the function that runs, left its innermost loop, or left the loop's turn.
+        #: The items that have returned from the function that runs, left its innermost loop or switch, or left the
+        #: loop's turn.
         self.returned, self.broken, self.continued = self.no_items(), self.no_items(), self.no_items()
 
     def no_items(self) -> Array:
@@ -131,6 +133,10 @@ class Interpreter:
                 self.execute(then, mask & holds)
                 if otherwise is not None:
                     self.execute(otherwise, mask & ~holds)
+            case Switch(_, body):
+                outer, self.broken = self.broken, self.no_items()
+                self.execute(body, mask)
+                self.broken = outer
             case Loop():
                 self.loop(statement, mask)
             case _:

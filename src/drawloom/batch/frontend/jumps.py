@@ -32,6 +32,7 @@ from drawloom.batch.frontend.syntax import (
     Read,
     Return,
     Statement,
+    Switch,
 )
 from drawloom.batch.types import BOOL
 
@@ -55,9 +56,11 @@ def replace_jumps(body: Block, new_flag: Callable[[str, Position], Read]) -> Blo
 
 class JumpReplacer:
     """Methods return a statement without jumps, and the flags that it clears. `last` is the jump to the end of the
-    statement, which needs no flag: `return` at the end of a function, `continue` at the end of a loop's body.
+    statement, which needs no flag: `return` at the end of a function, `continue` at the end of a loop's body,
+    `break` at the end of a switch.
 
-    `live` is cleared by `return`, `loops` has what `break` and `continue` clear in the loops around.
+    `live` is cleared by `return`, `loops` has what `break` and `continue` clear in the loops and switches
+    around.
     """
 
     def __init__(self, live: Read, new_flag: Callable[[str, Position], Read]) -> None:
@@ -78,6 +81,8 @@ class JumpReplacer:
                 first, flags = self.rewrite(then, last)
                 second, more = (None, ()) if otherwise is None else self.rewrite(otherwise, last)
                 return replace(statement, then=first, otherwise=second), unite(flags, more)
+            case Switch():
+                return self.switch(statement)
             case Loop():
                 return self.loop(statement)
             case _:
@@ -111,6 +116,17 @@ class JumpReplacer:
             if flags or not rest:
                 return Block(position, tuple(result)), flags
         return Block(position, tuple(result)), ()
+
+    def switch(self, switch: Switch) -> tuple[Statement, Flags]:
+        place = switch.position
+        stays = self.new_flag("stays", place)
+        self.loops.append((stays, self.loops[-1][1] if self.loops else stays))
+        body, flags = self.rewrite(switch.body, Break)
+        self.loops.pop()
+        if stays not in flags:
+            return body, flags
+        begin = Declare(place, stays.variable, truth(True, place))
+        return Block(place, (begin, body)), tuple(flag for flag in flags if flag != stays)
 
     def loop(self, loop: Loop) -> tuple[Statement, Flags]:
         place = loop.position

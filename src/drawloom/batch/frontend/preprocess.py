@@ -41,7 +41,7 @@ REPLACED: Final[dict[str, str]] = {
     "true": "1", "false": "0",
 }  # fmt: skip
 REFUSED: Final = frozenset(
-    "_Noreturn register extern auto volatile goto switch case default union enum _Atomic asm".split()
+    "_Noreturn register extern auto volatile goto union enum _Atomic asm".split()
 )
 DEEPEST_EXPANSION: Final = 64
 MOST_TOKENS: Final = 1_000_000

@@ -17,7 +17,8 @@ from drawloom.batch.types import C_SPELLINGS, ScalarType
 MOST_CALLS: Final = 10_000
 #: Nodes of C that are outside the grammar, in the words of an error.
 OUTSIDE: Final = {
-    "Label": "a label", "Union": "union", "Enum": "enum",
+    "Label": "a label", "Case": "a case label that is not in a switch's own block",
+    "Default": "a default label that is not in a switch's own block", "Union": "union", "Enum": "enum",
     "Typedef": "typedef within a function", "Struct": "a struct that is defined within a function",
     "InitList": "a list of initial values here", "ExprList": "the comma operator",
     "Pragma": "#pragma", "StaticAssert": "_Static_assert",

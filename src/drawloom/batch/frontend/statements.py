@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from drawloom.batch.frontend.calls import CallParser, Target
+from drawloom.batch.frontend.constants import constant_value
 from drawloom.batch.frontend.expressions import INCREMENTS
 from drawloom.batch.frontend.objects import (
     LARGEST_EXTENT,
@@ -26,8 +27,10 @@ from drawloom.batch.frontend.places import Value
 from drawloom.batch.frontend.scope import Definition, FileText, Names, Unit
 from drawloom.batch.frontend.syntax import (
     Assign,
+    Binary,
     Block,
     Break,
+    Conditional,
     Constant,
     Continue,
     Declare,
@@ -44,6 +47,7 @@ from drawloom.batch.frontend.syntax import (
     Read,
     Return,
     Statement,
+    Switch,
     Variable,
 )
 from drawloom.batch.frontend.tree import is_list, is_object, type_name
@@ -57,6 +61,13 @@ from drawloom.batch.frontend.walk import (
 from drawloom.batch.types import BOOL, INT, LONG, ScalarType
 
 VALUES: Final = ("BinaryOp", "TernaryOp", "ID", "Constant", "ArrayRef", "StructRef", "UnaryOp", "Cast")
+
+
+class Jumps(NamedTuple):
+    """A loop or a switch around a statement: where pointers point at each `break` and `continue` so far."""
+
+    is_loop: bool
+    bindings: list[dict[PointerVariable, Place]]
 
 
 class BodyParser(CallParser):
@@ -73,8 +84,7 @@ class BodyParser(CallParser):
         self.result: ScalarType | Struct | None = None
         self.results: tuple[Place, ...] = ()
         self.has_return = False
-        #: For each loop around: where pointers point at each `break` and `continue` in it.
-        self.jumps: list[list[dict[PointerVariable, Place]]] = []
+        self.jumps: list[Jumps] = []
 
     # Functions.
 
@@ -190,6 +200,8 @@ class BodyParser(CallParser):
                 yield self.for_loop(node)
             case "Return":
                 yield from self.return_statement(node)
+            case "Switch":
+                yield from self.switch(node)
             case "Break" | "Continue":
                 yield self.jump(node)
             case "ExprList":
@@ -230,10 +242,13 @@ class BodyParser(CallParser):
         yield Return(self.at(node))
 
     def jump(self, node: Any) -> Statement:
-        if not self.jumps:
-            raise self.parse_error(f"{type_name(node).lower()} stands outside of a loop", node, "a loop around this")
-        self.jumps[-1].append(dict(self.bindings))
-        return Break(self.at(node)) if type_name(node) == "Break" else Continue(self.at(node))
+        is_break = type_name(node) == "Break"
+        around = next((jumps for jumps in reversed(self.jumps) if is_break or jumps.is_loop), None)
+        if around is None:
+            word, what = ("break", "loop or switch") if is_break else ("continue", "loop")
+            raise self.parse_error(f"{word} stands outside of a {what}", node, f"a {what} around this")
+        around.bindings.append(dict(self.bindings))
+        return Break(self.at(node)) if is_break else Continue(self.at(node))
 
     # Declarations.
 
@@ -427,10 +442,66 @@ class BodyParser(CallParser):
         self.merge(after, node)
         return If(self.at(node), condition, then, otherwise)
 
+    def switch(self, node: Any) -> Iterator[Statement]:
+        """Yield a number for the label at which each item enters, and the statements of all labels."""
+        labels = [] if type_name(node.stmt) != "Compound" else list(node.stmt.block_items or [])
+        wrong = next((child for child in labels if type_name(child) not in ("Case", "Default")), None)
+        if wrong is not None or type_name(node.stmt) != "Compound":
+            raise self.parse_error("this stands before a switch's labels", wrong or node.stmt, "{ case constant: ... }")
+        place = self.at(node)
+        value = self.integer(self.expression(node.cond), node.cond, "what a switch takes")
+        held = self.new_variable("switch", value.type, 0, False, place)
+        entry = self.new_variable("entry", INT, 0, False, place)
+        yield Declare(place, held, value)
+        yield Declare(place, entry, self.entry_of(labels, Read(value.type, place, held), node))
+        self.jumps.append(Jumps(False, []))
+        parts = [self.labelled(child, number, Read(INT, place, entry)) for number, child in enumerate(labels)]
+        for bindings in self.jumps.pop().bindings:
+            self.merge(bindings, node)
+        yield Switch(place, Block(place, tuple(parts)))
+
+    def entry_of(self, labels: list[Any], value: Read, node: Any) -> Expression:
+        """Return the number of the label at which an item enters a switch."""
+        entry = self.number_at(len(labels), node)
+        cases: dict[int, Expression] = {}
+        numbers: dict[int, int] = {}
+        for number, child in enumerate(labels):
+            if type_name(child) == "Default":
+                if any(type_name(other) == "Default" for other in labels[:number]):
+                    raise self.type_error("this switch has two default labels", child)
+                entry = self.number_at(number, child)
+                continue
+            label = self.convert(self.integer(self.expression(child.expr), child.expr, "a case"), value.type)
+            constant = constant_value(label)
+            if constant is None:
+                raise self.type_error("this case is not known at compile time", child.expr)
+            if int(constant) in cases:
+                raise self.type_error(f"this switch has two labels of {int(constant)}", child.expr)
+            known = Constant(value.type, self.at(child), constant)
+            cases[int(constant)] = Binary(BOOL, self.at(child), "==", value, known)
+            numbers[int(constant)] = number
+        for code, holds in reversed(cases.items()):
+            entry = Conditional(INT, holds.position, holds, self.number_at(numbers[code], node), entry)
+        return entry
+
+    def number_at(self, number: int, node: Any) -> Expression:
+        return Constant(INT, self.at(node), np.int32(number))
+
+    def labelled(self, node: Any, number: int, entry: Read) -> If:
+        """Return the statements of a label, for the items that entered at it or before."""
+        place = self.at(node)
+        before = dict(self.bindings)
+        self.scopes.append({})
+        statements = tuple(part for child in node.stmts or [] for part in self.statement(child))
+        self.scopes.pop()
+        self.merge(before, node)
+        condition = Binary(BOOL, place, "<=", entry, self.number_at(number, node))
+        return If(place, condition, Block(place, statements), None)
+
     def loop_body(self, node: Any) -> Block:
-        self.jumps.append([])
+        self.jumps.append(Jumps(True, []))
         body = self.single(node)
-        for bindings in self.jumps.pop():
+        for bindings in self.jumps.pop().bindings:
             self.merge(bindings, node)
         return body
 

@@ -13,9 +13,11 @@
                  | 'break' ';' | 'continue' ';'
                  | ['__local'] type declarator (',' declarator)* ';'
                  | 'if' '(' expression ')' statement ['else' statement]
+                 | 'switch' '(' expression ')' '{' (label+ statement*)* '}'
                  | 'while' '(' expression ')' statement
                  | 'do' statement 'while' '(' expression ')' ';'
                  | 'for' '(' [statement] ';' [expression] ';' [statement] ')' statement
+    label      ::= 'case' constant ':' | 'default' ':'
     declarator ::= NAME ['=' initial] | NAME ('[' constant ']')+ ['=' initial] | '*' NAME ['=' expression]
                  | NAME '[' ']' ('[' constant ']')* '=' initial
     initial    ::= expression | '{' [designator '='] initial, ... '}'
@@ -206,7 +208,7 @@ class Return(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Break(Statement):
-    """Masks the items that run it for the rest of the innermost loop."""
+    """Masks the items that run it for the rest of the innermost loop or `Switch`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +233,13 @@ class If(Statement):
     then: Statement
     otherwise: Statement | None
     is_arm: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Switch(Statement):
+    """What `break` leaves: an `If` for the statements of each label, in their order, by where an item enters."""
+
+    body: Block
 
 
 @dataclass(frozen=True, slots=True)

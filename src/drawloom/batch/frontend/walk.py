@@ -18,6 +18,7 @@ from drawloom.batch.frontend.syntax import (
     Loop,
     Read,
     Statement,
+    Switch,
     Variable,
 )
 
@@ -30,6 +31,8 @@ def statements_in(statement: Statement) -> Iterator[Statement]:
             children: tuple[Statement | None, ...] = statements
         case If(_, _, then, otherwise):
             children = (then, otherwise)
+        case Switch(_, body):
+            children = (body,)
         case Loop(_, first, _, step, body):
             children = (first, body, step)
         case _:
