@@ -29,7 +29,7 @@ WRITERS: dict[str, list[tuple[str, str]]] = {
     "opt": [("in.ptx", "{input} -o {output}")],
     "run": [("in.npy", "saxpy.ptx --grid 1 --arg a=2 --arg x:f32[8] --arg y={input} --arg n=8 --save y={output}")],
     "shuffle": [("in.ptx", "{input} -o {output}"), ("in.ptx", "{input} --report text --report-file {output}")],
-    "sql": [("in.csv", "from\u00a0t --table t={input} --profile-to {output}")],
+    "sql": [("in.csv", "select\u00a0a\u00a0from\u00a0t --table t={input} --profile-to {output}")],
 }  # fmt: skip
 #: Commands that write to standard output only, or (tpch) to a folder of their own.
 PRINTERS = {"tpch", "explain", "trace", "disasm", "devices", "cache"}
@@ -65,6 +65,17 @@ def test_no_command_overwrites_its_input(name: str, source: str, words: str, fil
         assert done.exit_code in (1, 2) and "input" in done.stderr, done.output
         assert Path(source).read_bytes() == before
         assert os.path.samefile(source, f"hard{Path(source).suffix}")
+
+
+@pytest.mark.parametrize(("name", "source", "words"), [(n, *row) for n, rows in WRITERS.items() for row in rows])
+def test_a_folder_that_is_missing_is_an_error(
+    name: str, source: str, words: str, files: Path, drawloom: Command
+) -> None:
+    given = [word.replace("\u00a0", " ").format(input=source, output="missing/out.bin") for word in words.split(" ")]
+    done = drawloom(name, *given)
+    assert done.exit_code in (1, 2)
+    assert isinstance(done.exception, SystemExit), done.exception
+    assert "missing/out.bin" in done.stderr
 
 
 @pytest.mark.parametrize(("name", "words"), REWRITERS)

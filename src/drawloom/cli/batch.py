@@ -54,8 +54,7 @@ def command(
     """
     from pathlib import Path
 
-    from drawloom.cli.outputs import refuse_to_overwrite
-    from drawloom.files import whole_file
+    from drawloom.cli.outputs import refuse_to_overwrite, write_file
 
     target, stage = choose_stage(target, stage)
     refuse_to_overwrite(output, [file])
@@ -67,8 +66,7 @@ def command(
     if output == STANDARD_STREAM:
         click.echo(text, nl=False)
         return
-    with whole_file(output) as there:
-        there.write(text.encode("utf-8"))
+    write_file(output, text.encode("utf-8"))
 
 
 def choose_stage(target: str | None, stage: str) -> tuple[str, str]:

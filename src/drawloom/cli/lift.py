@@ -51,8 +51,7 @@ def command(
 
     A Python file is run, and its module variables that are programs are the ones to choose from.
     """
-    from drawloom.cli.outputs import refuse_to_overwrite
-    from drawloom.files import whole_file
+    from drawloom.cli.outputs import refuse_to_overwrite, write_file
 
     if output is None:
         output = str(Path(file).with_suffix(".cubin")) if stage == "cubin" else STANDARD_STREAM
@@ -75,8 +74,7 @@ def command(
         text = content.decode("utf-8")
         click.echo(text, nl=not text.endswith("\n"))
         return
-    with whole_file(output) as there:
-        there.write(content)
+    write_file(output, content)
 
 
 def emit(program: "Lambda", stage: str, options: dict[str, Any], arch: str) -> bytes:

@@ -2,8 +2,7 @@
 
 import click
 
-from drawloom.errors import DataError
-from drawloom.files import whole_file
+from drawloom.cli.outputs import choose_output, write_file
 
 STANDARD_STREAM = "-"
 
@@ -33,7 +32,6 @@ def command(
     pointer parameter writes no other reads or writes.
     """
     from drawloom.cli.assemble import read
-    from drawloom.cli.outputs import choose_output
     from drawloom.opt import Report, optimize
     from drawloom.opt.manager import pass_names
     from drawloom.ptx import parse, verify
@@ -72,8 +70,4 @@ def write(to: str, text: str) -> None:
     if to == STANDARD_STREAM:
         click.echo(data, nl=False)
         return
-    try:
-        with whole_file(to) as file:
-            file.write(data)
-    except OSError as failure:
-        raise DataError(f"cannot write {to}: {failure.strerror}") from failure
+    write_file(to, data)

@@ -1,13 +1,13 @@
-"""What every command that writes a file asks first: whether the file is one that the command reads."""
+"""The output file of a command: checked against the files that the command reads, and written whole or not at all."""
 
 from collections.abc import Iterable
-from os import PathLike
+from os import PathLike, fspath
 from typing import Final
 
 import click
 
 from drawloom.errors import DataError
-from drawloom.files import find_overwritten
+from drawloom.files import find_overwritten, whole_file
 
 STANDARD_STREAM: Final = "-"
 
@@ -44,3 +44,20 @@ def choose_output(file: str, output: str, in_place: bool) -> str:
     if output not in (STANDARD_STREAM, file):
         raise click.UsageError(f"--in-place writes {file}, and -o names {output}: expected one of the two")
     return file
+
+
+def write_file(path: str | PathLike[str], data: bytes) -> None:
+    """Write a file whole or not at all.
+
+    Args:
+        path: The file. What is not a plain file there, as /dev/null, is written to.
+        data: The content.
+
+    Raises:
+        DataError: The system refuses.
+    """
+    try:
+        with whole_file(path) as file:
+            file.write(data)
+    except OSError as failure:
+        raise DataError(f"cannot write {fspath(path)}: {failure.strerror}") from failure
