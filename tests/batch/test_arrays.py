@@ -113,6 +113,30 @@ def test_arrays_of_other_libraries_are_used_in_place() -> None:
         add(a, memoryview(locked), 1)
 
 
+class OldTensor(Tensor):
+    """An array of a library that speaks DLPack before version 1.0."""
+
+    def __dlpack__(self, stream: Any = None) -> Any:
+        return self.array.__dlpack__()
+
+
+class LenientTensor(Tensor):
+    """An array of a library that takes the options of DLPack 1.0 and ignores them."""
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.array.__dlpack__()
+
+
+@pytest.mark.parametrize("old", [OldTensor, LenientTensor])
+def test_an_output_by_the_old_dlpack_protocol_is_called_so(old: Any) -> None:
+    add = batch.kernel(ADD, wg_size=4)
+    a, b = np.ones((3, 4)), np.ones((3, 4))
+    with pytest.raises(LaunchError, match=r"b comes by the old DLPack protocol(.|\n)*expected .* DLPack 1\.0 or later"):
+        add(old(a), old(b), 1)
+    add(old(a), b, 1)
+    assert (b == 2).all()
+
+
 @pytest.mark.parametrize("count", [1, 7, 8, 1000])
 @pytest.mark.parametrize("shape", [(), (3,), (4, 5)])
 def test_packing_and_unpacking(count: int, shape: tuple[int, ...]) -> None:
@@ -129,8 +153,14 @@ def test_what_cannot_be_packed() -> None:
     assert batch.pack(np.zeros((0, 4))).unpack().shape == (0, 4)
     with pytest.raises(DataError, match="a single number cannot be packed"):
         batch.pack(1.0)
-    with pytest.raises(DataError, match="lanes is 65"):
-        batch.pack(np.ones(3), lanes=65)
+    for lanes in (65, 0, -1, 2.0, True, "2"):
+        with pytest.raises(DataError, match=f"lanes is {lanes!r}"):
+            batch.pack(np.ones(3), lanes=lanes)  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="the array is packed already"):
+        batch.pack(batch.pack(np.ones(3)))
+    for items in (np.array([None]), ["a"], [[1], [1, 2]], np.zeros(3, "datetime64[s]")):
+        with pytest.raises(DataError, match="cannot be packed"):
+            batch.pack(items)
 
 
 @pytest.mark.parametrize("name", sorted(READY))

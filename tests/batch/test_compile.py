@@ -1,5 +1,7 @@
 """`batch.kernel` on NumPy arrays: results, and arguments that are refused before anything is written."""
 
+import copy
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,7 @@ import pytest
 
 from drawloom import batch
 from drawloom.batch.kernels import read_text
-from drawloom.errors import DataError, LaunchError
+from drawloom.errors import DataError, LaunchError, UnsupportedError
 from tests.batch.cases import check_result, copied, make_arguments
 
 pytest.importorskip("pycparser")
@@ -50,7 +52,10 @@ def test_a_kernel_may_come_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "add.cl"
     path.write_text(ADD + "\n__kernel void other(int *p) {}")
     assert repr(batch.kernel(path, wg_size=2, name="add")) == "<batch kernel add(a, b, n), groups of 2>"
-    with pytest.raises(DataError, match="several kernels, and none was chosen\n  expected one of add, other"):
+    with pytest.raises(
+        DataError,
+        match="several kernels, and none was chosen\n  expected one of add, other, by name='add' or --kernel add",
+    ):
         batch.kernel(path, wg_size=2)
     with pytest.raises(DataError, match=r"no kernel third"):
         batch.kernel(str(path), wg_size=2, name="third")
@@ -69,10 +74,62 @@ def test_a_file_that_is_included_may_change(tmp_path: Path, monkeypatch: pytest.
         assert (x == factor).all()
 
 
-@pytest.mark.parametrize("options", [{"order": "diagonal"}, {"pack": 0}, {"pack": 1.5}, {"pack": 65}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"order": "diagonal"}, {"pack": 0}, {"pack": 1.5}, {"pack": 2.0}, {"pack": True}, {"pack": 65},
+        {"wg_size": "4"}, {"wg_size": 2.0}, {"wg_size": True}, {"wg_size": None},
+        {"defines": 3}, {"defines": ["N"]}, {"defines": {"N": None}}, {"defines": {"N": True}},
+        {"defines": {"N": float("inf")}}, {"defines": {"a b": "1"}}, {"defines": {"3x": "1"}}, {"defines": {"": "1"}},
+        {"defines": {3: "1"}},
+    ],
+)  # fmt: skip
 def test_unknown_options_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(DataError):
-        batch.kernel(ADD, wg_size=4, **options)
+        batch.kernel(ADD, **{"wg_size": 4, **options})
+
+
+@pytest.mark.parametrize("source", [b"__kernel void k(int *p) {}", None, 3])
+def test_a_source_that_is_not_text_is_refused(source: Any) -> None:
+    with pytest.raises(DataError, match=r"expected text, or the path of a \.cl file"):
+        batch.kernel(source, wg_size=4)
+
+
+@pytest.mark.parametrize("value", [4, np.int64(4), 4.0, np.float32(4), "4"])
+def test_macros_may_be_numbers(value: Any) -> None:
+    fill = batch.kernel("__kernel void k(double *p) { p[get_global_id()] = N; }", wg_size=2, defines={"N": value})
+    array = np.zeros((3, 2))
+    fill(array)
+    assert (array == 4).all()
+
+
+@pytest.mark.parametrize("groups", ["3", 1.5, 2.0, True, [1]])
+def test_groups_that_are_not_a_whole_number_are_refused(groups: Any) -> None:
+    a, b = np.ones((3, 4)), np.ones((3, 4))
+    with pytest.raises(LaunchError, match="expected a number of work-groups"):
+        batch.kernel(ADD, wg_size=4)(a, b, 1, groups=groups)
+    assert (b == 1).all()
+
+
+@pytest.mark.parametrize("options", [{}, {"target": "avx2"}, {"measure": True}])
+def test_kernels_are_copied_and_pickled(options: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "k.cl"
+    path.write_text('#include "f.h"\n' + ADD.replace("+= n *", "+= n * ONE *"))
+    (tmp_path / "f.h").write_text("#define ONE 1\n")
+    add = batch.kernel(path, wg_size=4, **options)
+    a, b = np.arange(4000.0).reshape(-1, 4), np.ones((1000, 4))
+    try:
+        add(a, b, 2)
+    except UnsupportedError as refusal:
+        pytest.skip(str(refusal))
+    (tmp_path / "f.h").unlink()
+    for twin in (copy.copy(add), copy.deepcopy(add), pickle.loads(pickle.dumps(add))):
+        assert repr(twin) == repr(add)
+        assert twin.recipe == add.recipe
+        c = np.ones((1000, 4))
+        twin(a, c, 2)
+        assert np.array_equal(c, b)
+        assert twin.source.name == "add"
 
 
 def refusals() -> list[tuple[Any, str]]:
@@ -91,8 +148,8 @@ def refusals() -> list[tuple[Any, str]]:
         ((a, b, 1.5), "n is 1.5\n  expected a number of type int"),
         ((a, b, 2**40), "n is 1099511627776\n  expected a number of type int"),
         ((a, b, np.ones(2)), "n is an array\n  expected a number"),
-        ((a.reshape(-1), b.reshape(-1), 1), "the number of groups is not known"),
-        ((a[:1], b, 1), "they begin with 1, 2"),
+        ((a.reshape(-1), b.reshape(-1), 1), "is not known: no array has several dimensions\n  pass groups=..."),
+        ((a[:1], b, 1), "arrays with several dimensions begin with 1, 2"),
     ]
 
 

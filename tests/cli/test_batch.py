@@ -117,3 +117,9 @@ def test_emit_without_a_value_prints_the_code_for_the_target(
     done = drawloom("batch", str(path), "--wg-size", "4", "--target", target, "--emit")
     assert done.stdout.startswith(beginning), done.stderr
     assert done.stdout == drawloom("batch", str(path), "--wg-size", "4", "--target", target).stdout
+
+
+def test_a_malformed_macro_is_refused(gemm: str, drawloom: Command) -> None:
+    done = drawloom("batch", gemm, "--wg-size", "4", "-D", "real=double", "-D", "3x")
+    assert done.exit_code == 1
+    assert "error: '3x' is not the name of a macro" in done.stderr

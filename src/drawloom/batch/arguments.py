@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -73,7 +74,9 @@ def as_array(signature: Signature, parameter: Parameter, value: Any) -> Any:
     if memory.dtype != parameter.dtype or not memory.dtype.isnative:
         raise LaunchError(f"{name} is an array of {memory.dtype}\n  expected {parameter.dtype}", signature.name)
     if parameter.is_written and not memory.flags.writeable:
-        raise LaunchError(f"{name} is read-only, and the kernel writes to it", signature.name)
+        remedy = "\n  expected an array of NumPy, or DLPack 1.0 or later" if speaks_old_dlpack(value) else ""
+        why = "comes by the old DLPack protocol, which NumPy reads only" if remedy else "is read-only"
+        raise LaunchError(f"{name} {why}, and the kernel writes to it{remedy}", signature.name)
     if parameter.is_written and overlaps_itself(memory):
         raise LaunchError(
             f"elements of {name} lie in one place, and the kernel writes to it: its strides are {memory.strides}",
@@ -101,6 +104,18 @@ def borrow(signature: Signature, name: str, value: Any) -> Array:
         pass
     found = type(value).__name__
     raise LaunchError(f"{name} is a {found}\n  expected a NumPy array, or one by DLPack", signature.name)
+
+
+def speaks_old_dlpack(value: Any) -> bool:
+    """Return whether an array comes by DLPack before version 1.0, which does not say if memory may be written."""
+    if isinstance(value, np.ndarray | Packed) or not hasattr(value, "__dlpack__"):
+        return False
+    try:
+        capsule = value.__dlpack__(max_version=(1, 0))
+    except TypeError:
+        return True
+    # The name of the capsule says which of DLPack's two structures is in it.
+    return not ctypes.pythonapi.PyCapsule_IsValid(ctypes.py_object(capsule), b"dltensor_versioned")
 
 
 def as_number(signature: Signature, parameter: Parameter, value: Any) -> Any:
@@ -158,7 +173,8 @@ def share_memory(one: Array, other: Array) -> bool:
 def count_groups(signature: Signature, values: list[Any], groups: int | None) -> int:
     """Return how many groups run: as said, or the length that all arrays with several dimensions begin with."""
     if groups is not None:
-        if groups < 0:
+        is_number = isinstance(groups, int | np.integer) and not isinstance(groups, bool)
+        if not is_number or groups < 0:
             raise LaunchError(f"groups is {groups!r}\n  expected a number of work-groups", signature.name)
         return int(groups)
     lengths = {
@@ -167,11 +183,11 @@ def count_groups(signature: Signature, values: list[Any], groups: int | None) ->
         if isinstance(value, Packed) or (isinstance(value, np.ndarray) and value.ndim > 1)
     }
     if len(lengths) != 1:
-        found = "none has" if not lengths else f"they begin with {', '.join(map(str, sorted(lengths)))}"
+        found = ", ".join(map(str, sorted(lengths)))
+        why = f"arrays with several dimensions begin with {found}" if lengths else "no array has several dimensions"
         raise LaunchError(
-            f"the number of groups is not known: of the arrays with several dimensions {found}\n"
-            "  pass groups=..., the number of work-groups", signature.name
-        )  # fmt: skip
+            f"the number of groups is not known: {why}\n  pass groups=..., the number of work-groups", signature.name
+        )
     return int(lengths.pop())
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import math
 import os
@@ -24,10 +23,11 @@ from drawloom.batch.backends.simd.native import SimdKernel, find_isa, load_kerne
 from drawloom.batch.backends.ve import kernel as ve
 from drawloom.batch.call_plans import MOST_PLANS, CallPlan, Key, call_key, make_plan
 from drawloom.batch.frontend import syntax
-from drawloom.batch.frontend.includes import find_beside, find_ready, included_texts
+from drawloom.batch.frontend.includes import find_beside, find_ready, included_texts, read_file
 from drawloom.batch.frontend.lower import lower
 from drawloom.batch.frontend.parser import parse_file
 from drawloom.batch.ir.ir import Kernel as LoweredKernel
+from drawloom.batch.options import as_macros, as_whole_number
 from drawloom.batch.packed import Packed
 from drawloom.batch.signature import Signature, signature_of
 from drawloom.batch.staging import Operands, Staged, run_staged
@@ -107,6 +107,10 @@ class Kernel:
         self.only_written = [n for n, p in enumerate(self.signature.parameters) if p.is_only_written]
         self.words = job_words(self.signature)
 
+    def __reduce__(self) -> tuple[type[Kernel], tuple[Recipe]]:
+        """Copy and pickle the recipe: machine code is in the kernel cache, or is compiled again."""
+        return Kernel, (self.recipe,)
+
     @property
     def name(self) -> str:
         return self.signature.name
@@ -130,6 +134,13 @@ class Kernel:
         self.compiled: dict[Layout, LoadedKernel | SimdKernel] = {}
         for name in OF_LAYOUT:
             self.__dict__.pop(name, None)
+
+    def with_layout(self, choice: Choice) -> Kernel:
+        """Return this kernel in another layout."""
+        other = object.__new__(Kernel)
+        other.__dict__.update(self.__dict__)
+        other.take(choice)
+        return other
 
     def make_plan(self) -> bytes:
         recipe = self.recipe
@@ -268,8 +279,7 @@ class Kernel:
 
         candidates: list[Candidate] = []
         for choice in layouts_to_measure(self.lowered, *self.vectors()):
-            trial = copy.copy(self)
-            trial.take(choice)
+            trial = self.with_layout(choice)
             whole = groups - groups % choice.pack
             candidates.append(Candidate(choice, restore, partial(trial.code.run, passed, 0, whole)))
         return find_fastest(candidates)
@@ -386,7 +396,7 @@ def kernel(
     *,
     wg_size: int,
     name: str | None = None,
-    defines: Mapping[str, str] | None = None,
+    defines: Mapping[str, str | float] | None = None,
     pack: int | None = None,
     order: str | None = None,
     contract: bool = True,
@@ -401,7 +411,7 @@ def kernel(
     *,
     wg_size: int,
     name: str | None = None,
-    defines: Mapping[str, str] | None = None,
+    defines: Mapping[str, str | float] | None = None,
     pack: int | None = None,
     order: str | None = None,
     contract: bool = True,
@@ -415,7 +425,7 @@ def kernel(
     *,
     wg_size: int,
     name: str | None = None,
-    defines: Mapping[str, str] | None = None,
+    defines: Mapping[str, str | float] | None = None,
     pack: int | None = None,
     order: str | None = None,
     contract: bool = True,
@@ -430,7 +440,7 @@ def kernel(
         source: OpenCL C with `shuffle`, as text or as the path of a .cl file.
         wg_size: The work-items of a group, which `get_local_size()` gives.
         name: The kernel to take where the text has several.
-        defines: Macros that are defined before the text begins.
+        defines: Macros that are defined before the text begins: a text or a number for each name.
         pack: How many groups share vectors.
         order: How lanes lie in vectors: "rows", "columns" or "interleaved". Without `pack` and `order`, an estimate
             of the cost chooses both.
@@ -460,9 +470,11 @@ def kernel(
         >>> x.sum()
         np.float64(24.0)
     """
+    wg_size = as_whole_number("wg_size", wg_size)
+    pack = None if pack is None else as_whole_number("pack", pack)
     if order is not None and order not in ORDERS:
         raise DataError(f"order is {order!r}\n  expected {', '.join(ORDERS)}")
-    if pack is not None and pack not in range(1, LARGEST_PACK + 1):
+    if pack is not None and not 1 <= pack <= LARGEST_PACK:
         raise DataError(f"pack is {pack!r}\n  expected 1 to {LARGEST_PACK}")
     if device is not None and (order is not None or pack is not None):
         raise DataError("order and pack are for vectors of the CPU\n  expected neither with a device")
@@ -473,7 +485,7 @@ def kernel(
     if measure and (order is not None or pack is not None or device is not None or target == VE):
         raise DataError(f"measure chooses order and pack for this CPU\n  expected no order, pack, device or {VE!r}")
     text, file, folder = read_source(source)
-    macros = tuple(sorted((defines or {}).items()))
+    macros = tuple(sorted(as_macros(defines).items()))
     included = included_texts(text, find_ready if folder is None else find_beside(folder))
     recipe = Recipe(text, file, name, wg_size, macros, order, pack, contract, target, streaming, measure, included)
     if device is None:
@@ -488,16 +500,23 @@ def choose(kernels: dict[str, syntax.Kernel], name: str | None, file: str) -> sy
     if name is None and len(kernels) == 1:
         return next(iter(kernels.values()))
     if name not in kernels:
-        asked = "several kernels, and none was chosen" if name is None else f"no kernel {name}"
-        raise DataError(f"{file}: {asked}\n  expected one of {', '.join(kernels)}")
+        names = ", ".join(kernels)
+        if name is None:
+            how = f"name={next(iter(kernels))!r} or --kernel {next(iter(kernels))}"
+            raise DataError(f"{file}: several kernels, and none was chosen\n  expected one of {names}, by {how}")
+        raise DataError(f"{file}: no kernel {name}\n  expected one of {names}")
     return kernels[name]
 
 
 def read_source(source: str | os.PathLike[str]) -> tuple[str, str, Path | None]:
     """Return a kernel's text, what errors call it, and the folder of its file."""
+    if not isinstance(source, str | os.PathLike):
+        found = type(source).__name__
+        raise DataError(f"the source of a kernel is of type {found}\n  expected text, or the path of a .cl file")
     if isinstance(source, str) and not source.endswith(".cl"):
         return source, "<text>", None
+    path = os.fspath(source)
     try:
-        return Path(source).read_text(encoding="utf-8"), os.fspath(source), Path(source).parent
-    except (OSError, UnicodeDecodeError) as failure:
-        raise DataError(f"{os.fspath(source)}: cannot be read as text: {failure}") from None
+        return read_file(Path(path), path), path, Path(path).parent
+    except (OSError, ValueError) as failure:
+        raise DataError(f"{path}: cannot be read as text: {failure}") from None

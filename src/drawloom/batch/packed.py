@@ -14,11 +14,14 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from drawloom.batch.options import as_whole_number
 from drawloom.cpu.vector.machine import vector_bits
 from drawloom.errors import DataError
 
 #: Lanes that a pack may have.
 MOST_LANES: Final = 64
+#: The kinds of NumPy's element types that are numbers.
+NUMBER_KINDS: Final = "biufc"
 
 
 class Packed:
@@ -72,7 +75,8 @@ def pack(array: Any, lanes: int | None = None) -> Packed:
             arguments of a call have the same.
 
     Raises:
-        DataError: The array has no dimension, or the lanes are no number from 1 to 64.
+        DataError: The array is packed already, has no dimension or other elements than numbers, or the lanes are not a
+            whole number from 1 to 64.
 
     Example:
         >>> import numpy as np
@@ -88,11 +92,11 @@ def pack(array: Any, lanes: int | None = None) -> Packed:
                [2., 3.],
                [4., 5.]])
     """
-    items = np.asarray(array)
-    if not items.ndim:
-        raise DataError("a single number cannot be packed\n  expected an array of items")
-    lanes = lanes or max(1, vector_bits() // (8 * items.itemsize))
-    if lanes not in range(1, MOST_LANES + 1):
+    items = as_items(array)
+    if lanes is None:
+        lanes = max(1, vector_bits() // (8 * items.itemsize))
+    lanes = as_whole_number("lanes", lanes)
+    if not 1 <= lanes <= MOST_LANES:
         raise DataError(f"lanes is {lanes!r}\n  expected 1 to {MOST_LANES}")
     count = len(items)
     data = np.empty((-(-count // lanes), *items.shape[1:], lanes), items.dtype)
@@ -103,3 +107,18 @@ def pack(array: Any, lanes: int | None = None) -> Packed:
         data[whole, ..., : len(rest)] = np.moveaxis(rest, 0, -1)
         data[whole, ..., len(rest) :] = rest[-1][..., None]
     return Packed(data, count)
+
+
+def as_items(array: Any) -> NDArray[Any]:
+    """Return what is to be packed as an array of numbers with a dimension at least."""
+    if isinstance(array, Packed):
+        raise DataError("the array is packed already\n  expected an array in NumPy's layout")
+    try:
+        items = np.asarray(array)
+    except (TypeError, ValueError) as refusal:
+        raise DataError(f"this cannot be packed: {refusal}\n  expected an array of items") from None
+    if items.dtype.kind not in NUMBER_KINDS:
+        raise DataError(f"elements of type {items.dtype} cannot be packed\n  expected numbers")
+    if not items.ndim:
+        raise DataError("a single number cannot be packed\n  expected an array of items")
+    return items

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from drawloom import batch
 from drawloom.batch import BatchParseError, BatchTypeError, interpret, parse_file
 from drawloom.batch.frontend.includes import find_beside
 from drawloom.batch.frontend.syntax import Assign, Block, Cast, Constant, Declare, Loop
@@ -58,7 +59,10 @@ BAD = {
     "__local int x = 3;": "a __local variable has no initial value",
     'char c = "a";': "the string \"a\" is not part of the language",
     "x x x;": "unexpected x: 'x' is not a type",
-    "half x;": "'half' is not a type",
+    "half x;": "the type half is not supported",
+    "n = (half)n;": "the type half is not supported",
+    "n = (real)n;": "'real' is not a type",
+    "float4 x;": "the type float4 is not supported",
     "for (real x = 0; x < 1; ) ;": "'real' is not a type",
     "n = n n;": "unexpected n\n",
     "long double x;": "the type long double is not part of the language",
@@ -115,6 +119,24 @@ def test_a_missing_macro_is_named_as_an_unknown_type() -> None:
 )
 def test_malformed_files_are_refused(text: str, message: str) -> None:
     assert message in refusal(text)
+
+
+def test_a_byte_order_mark_is_skipped() -> None:
+    mark = "\ufeff"
+    assert list(parse_file(f"{mark}__kernel void k(float *p) {{}}", wg_size=1)) == ["k"]
+    assert refusal(f"{mark}__kernel void k(float *p) {{ y = 1; }}").startswith("k.cl:1:29: y is not declared")
+
+
+def test_a_byte_that_is_not_utf_8_is_reported_at_its_place(tmp_path: Path) -> None:
+    kernel = tmp_path / "k.cl"
+    kernel.write_bytes(b"\xef\xbb\xbf// \xc3\xa4\n__kernel void k(float *p) {}\n// \xc3\xa4\xff\n")
+    with pytest.raises(BatchParseError) as refused:
+        batch.kernel(kernel, wg_size=1)
+    assert str(refused.value).startswith(f"{kernel}:3:5: the byte 0xff is not UTF-8\n  // \u00e4\ufffd\n      ^")
+    kernel.write_text('#include "f.h"\n__kernel void k(float *p) {}\n')
+    (tmp_path / "f.h").write_bytes(b"\xff")
+    with pytest.raises(BatchParseError, match=r"^f\.h:1:1: the byte 0xff is not UTF-8"):
+        batch.kernel(kernel, wg_size=1)
 
 
 def test_group_sizes_are_checked() -> None:

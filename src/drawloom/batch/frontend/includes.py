@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
+
+from drawloom.batch.frontend.source import BatchParseError
 
 #: Names of files, not paths to other folders.
 NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
@@ -33,8 +36,8 @@ def find_beside(folder: Path) -> Find:
         if not (folder / name).is_file():
             return find_ready(name)
         try:
-            return (folder / name).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError):
+            return read_file(folder / name, name)
+        except OSError:
             return None
 
     return find
@@ -51,3 +54,27 @@ def included_texts(text: str, find: Find) -> tuple[tuple[str, str], ...]:
                 found[name] = included
                 open_texts.append(included)
     return tuple(sorted(found.items()))
+
+
+def read_file(path: Path, name: str) -> str:
+    """Return the text of a file.
+
+    Args:
+        path: The file.
+        name: What errors call the file.
+
+    Raises:
+        BatchParseError: A byte is not UTF-8.
+        OSError: The file cannot be read.
+    """
+    data = path.read_bytes().removeprefix(codecs.BOM_UTF8)
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as failure:
+        begin = data.rfind(b"\n", 0, failure.start) + 1
+        line = data[begin:].split(b"\n", 1)[0].decode("utf-8", "replace")
+        column = len(data[begin : failure.start].decode("utf-8")) + 1
+        message = f"the byte 0x{data[failure.start]:02x} is not UTF-8"
+        number = data.count(b"\n", 0, begin) + 1
+        raise BatchParseError(message, name, number, column, line, "a text in UTF-8") from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -33,6 +33,7 @@ from drawloom.batch.frontend.statements import BodyParser
 from drawloom.batch.frontend.syntax import Block, Constant, Declare, Kernel, Parameter, Statement
 from drawloom.batch.frontend.tables import Table
 from drawloom.batch.frontend.tree import read_tree, type_name
+from drawloom.batch.options import as_macros, as_whole_number
 from drawloom.batch.types import BOOL, LONG, ScalarType
 
 LARGEST_GROUP: Final = 1024
@@ -43,7 +44,7 @@ def parse_file(
     text: str,
     *,
     wg_size: int,
-    defines: Mapping[str, str] | None = None,
+    defines: Mapping[str, str | float] | None = None,
     file: str = "<text>",
     include: Find = find_ready,
 ) -> dict[str, Kernel]:
@@ -52,7 +53,7 @@ def parse_file(
     Args:
         text: OpenCL C in the subset of `syntax.py`.
         wg_size: The work-items of a group, which `get_local_size()` gives.
-        defines: Macros that are defined before the file begins.
+        defines: Macros that are defined before the file begins: a text or a number for each name.
         file: What errors call the text.
         include: A function from the name in `#include "NAME"` to the file's text, None where there is none; it finds
             the files of the ready kernels otherwise.
@@ -63,6 +64,7 @@ def parse_file(
     Raises:
         BatchParseError: The text is not in the language; the error names line and column.
         BatchTypeError: Types, sizes or names do not fit.
+        DataError: The group size is not a whole number, or a macro's name or text is malformed.
         MissingParserError: pycparser is not installed.
 
     Example:
@@ -70,10 +72,11 @@ def parse_file(
         >>> [parameter.name for parameter in kernels["twice"].parameters]
         ['x']
     """
+    wg_size = as_whole_number("wg_size", wg_size)
     source = Source(text, file)
     if not 1 <= wg_size <= LARGEST_GROUP:
         raise source.type_error(f"the group size is {wg_size}", Position(0, 0), f"1 to {LARGEST_GROUP}")
-    preprocessed = preprocess(source, defines or {}, include)
+    preprocessed = preprocess(source, as_macros(defines), include)
     try:
         tree = read_tree(source, preprocessed)
         reader = FileReader(FileText(source, preprocessed, wg_size))

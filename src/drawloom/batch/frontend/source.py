@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from drawloom.errors import ParseError, UnsupportedError, VerifyError
+
+#: What some editors begin a text in UTF-8 with.
+BYTE_ORDER_MARK: Final = "\ufeff"
 
 
 class Position(NamedTuple):
@@ -19,9 +22,9 @@ class Source:
     """A kernel file: its name and its text, by line. `included` are the files that it includes, by name."""
 
     def __init__(self, text: str, file: str) -> None:
-        self.text = text
+        self.text = text.removeprefix(BYTE_ORDER_MARK)
         self.file = file
-        self.lines = text.split("\n")
+        self.lines = self.text.split("\n")
         self.included: dict[str, Source] = {}
 
     def at(self, position: Position) -> tuple[str, str]:

@@ -9,6 +9,8 @@ from drawloom.batch.frontend.preprocess import Preprocessed, Token
 from drawloom.batch.frontend.source import MissingParserError, Source
 
 PLACE: Final = re.compile(r"^(?P<file>.*?):(?P<line>\d+):(?P<column>\d+): (?P<message>.*)$", re.DOTALL)
+#: Types of OpenCL C that kernels do not have: half precision and vectors.
+UNSUPPORTED_TYPE: Final = re.compile(r"half|(?:u?(?:char|short|int|long)|half|float|double)(?:2|3|4|8|16)")
 #: What stands before a declaration.
 BEFORE_TYPES: Final = frozenset(["(", ")", ",", ";", "{", "}", "const", "static", "inline", "_Noreturn", "register"])
 KEYWORDS: Final = frozenset(
@@ -52,6 +54,11 @@ def read_tree(source: Source, preprocessed: Preprocessed) -> Any:
     if message.startswith("before: "):
         message = f"unexpected {message.removeprefix('before: ')}"
         unknown = unknown_type(preprocessed, preprocessed.token_at(*where))
+        if unknown is not None and UNSUPPORTED_TYPE.fullmatch(unknown.text):
+            raise source.parse_error(
+                f"the type {unknown.text} is not supported", unknown.position,
+                "float, double, or a type of integers; the items of a group are the lanes of vectors",
+            ) from None  # fmt: skip
         if unknown is not None:
             raise source.parse_error(
                 f"{message}: '{unknown.text}' is not a type", unknown.position,
@@ -61,13 +68,19 @@ def read_tree(source: Source, preprocessed: Preprocessed) -> Any:
 
 
 def unknown_type(preprocessed: Preprocessed, number: int) -> Token | None:
-    """Return the name before an unexpected token where a declaration may begin with it."""
+    """Return the name before an unexpected token where a declaration or a cast may begin with it."""
     tokens = preprocessed.tokens
+    if number > 2 and [tokens[number - 3].text, tokens[number - 1].text] == ["(", ")"]:
+        return tokens[number - 2] if is_type_name(tokens[number - 2]) else None
     if number < 1 or not (tokens[number].kind == "name" or tokens[number].text == "*"):
         return None
     found = tokens[number - 1]
     begins = number < 2 or tokens[number - 2].text in BEFORE_TYPES
-    return found if begins and found.kind == "name" and found.text not in KEYWORDS else None
+    return found if begins and is_type_name(found) else None
+
+
+def is_type_name(token: Token) -> bool:
+    return token.kind == "name" and token.text not in KEYWORDS
 
 
 def place_of(node: Any) -> tuple[int, int]:
