@@ -302,7 +302,10 @@ K = "__kernel void k(int *out) "
         ("void f(int *p) { *p = 1; }\n__kernel void k(const int *p) { f(p); }", "k.cl:2:35: p points to constants"),
         ("void f(const int *p) { *p = 1; }\n" + K + "{ f(out); }", "k.cl:1:25: out is constant here"),
         ("void f(int x) {}\n" + K + "{ out[0] = f(1); }", "k.cl:2:38: f returns no value"),
-        ("int f(int x) {}\n" + K + "{}", "k.cl:1:5: f returns a value"),
+        ("int f(int x) {}\n" + K + "{}", "k.cl:1:5: f may end without returning a value\n"),
+        ("int f(int x) { if (x > 0) return x; }\n" + K + "{}", "k.cl:1:5: f may end without returning a value\n"),
+        ("int f(int x) { while (x > 0) return x; }\n" + K + "{}", "k.cl:1:5: f may end without returning a value\n"),
+        ("int f(int x) { if (0) return x; else x = 1; }\n" + K + "{}", "k.cl:1:5: f may end without returning"),
         ("int f(int x) { return; }\n" + K + "{}", "k.cl:1:16: this returns no value"),
         ("void f(int x) { return x; }\n" + K + "{}", "k.cl:1:17: this returns a value"),
         ("int f(int x) { __local int y; return y; }\n" + K + "{}", "k.cl:1:28: __local variables are a kernel's"),
@@ -319,3 +322,18 @@ K = "__kernel void k(int *out) "
 )  # fmt: skip
 def test_what_is_wrong_with_functions_is_refused_with_its_place(text: str, message: str) -> None:
     assert message in refusal(text)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if (x > 3) return 1; else return 2;",
+        "if (x > 3) { return 1; } else { x = 2; return x; }",
+        "do { return 1; } while (x > 0);",
+        "while (1) { x -= 1; if (x < 0) return x; }",
+        "for (;; x++) if (x > 9) return x;",
+        "if (1) return 2;",
+    ],
+)
+def test_functions_whose_paths_all_return_are_accepted(body: str) -> None:
+    assert parse_file(f"int f(int x) {{ {body} }}\n{K}{{ out[0] = f(1); }}", wg_size=1)

@@ -39,6 +39,8 @@ BAD = {
     "int x = (n, 3);": "the comma operator is not part of the language",
     "float a[n];": "the size of a is not known at compile time",
     "float a[0];": "a has 0 elements",
+    "float a[4 / 0];": "the size of a has a division by zero",
+    "float a[1 ? 3 + 7 % (2 - 2) : 1];": "the size of a has a division by zero",
     "float a[2][2]; a[1][2] = 1;": "index 2 is out of range for a[2]",
     "float a[64][65];": "a has 4160 elements",
     "float a[2]; a[2] = 1;": "index 2 is out of range for a[2]",
@@ -67,6 +69,9 @@ BAD = {
     "n = n n;": "unexpected n\n",
     "long double x;": "the type long double is not part of the language",
     "int x = 99999999999999999999;": "99999999999999999999 is too large for every integer type",
+    "double x = 1e999;": "1e999 is too large for double\n",
+    "float x = -1e39f;": "1e39f is too large for float\n",
+    "double x = 0x1p1024;": "0x1p1024 is too large for double\n",
     "int sqrt;": "sqrt is the name of a function",
     "1 = 2;": "this cannot be assigned to",
 }
@@ -119,6 +124,11 @@ def test_a_missing_macro_is_named_as_an_unknown_type() -> None:
 )
 def test_malformed_files_are_refused(text: str, message: str) -> None:
     assert message in refusal(text)
+
+
+def test_numbers_of_any_size_that_a_type_holds_are_accepted() -> None:
+    declared = body("double x = 1.7976931348623157e308, y = 1e-400; float z = 3.4028235e38f; float a[1 ? 2 : 1 / 0];")
+    assert len(declared) == 4
 
 
 def test_a_byte_order_mark_is_skipped() -> None:

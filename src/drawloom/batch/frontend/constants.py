@@ -8,6 +8,7 @@ import numpy as np
 
 from drawloom.batch.frontend.source import Position
 from drawloom.batch.frontend.syntax import Binary, Cast, Conditional, Constant, Expression, Logical, Unary
+from drawloom.batch.frontend.walk import operands_of
 from drawloom.batch.numbers import binary, convert, negate
 from drawloom.batch.types import DOUBLE, FLOAT, INT, LONG, UINT, ULONG
 
@@ -18,7 +19,7 @@ ESCAPES: Final = {
 
 
 def parse_literal(text: str, kind: str, position: Position) -> Constant | None:
-    """Return a number with C's type for it; None where no integer type holds it.
+    """Return a number with C's type for it; None where its type does not hold it, for integers every type.
 
     Args:
         text: A literal of C.
@@ -59,14 +60,18 @@ def parse_character(text: str) -> int | None:
     return int(np.uint8(code).astype(np.int8)) if 0 <= code < 256 else None
 
 
-def parse_real(text: str, position: Position) -> Constant:
+def parse_real(text: str, position: Position) -> Constant | None:
     is_hexadecimal = text[:2].lower() == "0x"
     # In a hexadecimal number, which has an exponent, f is a suffix only after that.
     number = text.rstrip("fFlL")
-    value = float.fromhex(number) if is_hexadecimal else float(number)
-    if text[-1] in "fF":
-        return Constant(FLOAT, position, np.float32(value))
-    return Constant(DOUBLE, position, np.float64(value))
+    try:
+        value = float.fromhex(number) if is_hexadecimal else float(number)
+    except OverflowError:
+        return None
+    scalar = FLOAT if text[-1] in "fF" else DOUBLE
+    with np.errstate(over="ignore"):
+        rounded = scalar.dtype.type(value)
+    return Constant(scalar, position, rounded) if np.isfinite(rounded) else None
 
 
 def constant_value(value: Expression) -> np.generic | None:
@@ -103,3 +108,15 @@ def fold(value: Expression) -> np.generic | None:
         return None
     folded: np.generic = value.type.dtype.type(result)
     return folded
+
+
+def find_zero_division(value: Expression) -> Binary | None:
+    """Return the first division by zero that evaluating an expression of constants meets, None without any."""
+    parts = list(operands_of(value))
+    if isinstance(value, Conditional):
+        choice = constant_value(value.condition)
+        parts = [value.condition, value.then if choice else value.otherwise]
+    found = next(filter(None, map(find_zero_division, parts)), None)
+    if found is None and isinstance(value, Binary) and value.op in "/%" and constant_value(value.right) == 0:
+        return value
+    return found

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from drawloom.batch.frontend.builtins import CONSTANTS
-from drawloom.batch.frontend.constants import constant_value, parse_character, parse_literal
+from drawloom.batch.frontend.constants import constant_value, find_zero_division, parse_character, parse_literal
 from drawloom.batch.frontend.objects import (
     LARGEST_EXTENT,
     Array,
@@ -107,7 +107,9 @@ class ExpressionParser(PlaceParser):
             raise self.parse_error(f"{node.value} is not a number", node)
         constant = parse_literal(node.value, node.type, self.at(node))
         if constant is None:
-            raise self.type_error(f"{node.value} is too large for every integer type", node)
+            is_integer = node.type not in ("float", "double", "long double")
+            fitting = "every integer type" if is_integer else "float" if node.value[-1] in "fF" else "double"
+            raise self.type_error(f"{node.value} is too large for {fitting}", node, "" if is_integer else "INFINITY")
         return constant
 
     def name(self, node: Any) -> Value:
@@ -270,7 +272,11 @@ class ExpressionParser(PlaceParser):
             raise self.type_error(
                 f"{name} has no size", node, "a size that is known at compile time, or a list of initial values"
             )
-        size = constant_value(self.expression(dimension))
+        expression = self.expression(dimension)
+        division = find_zero_division(expression)
+        if division is not None:
+            raise self.file.source.type_error(f"the size of {name} has a division by zero", division.position)
+        size = constant_value(expression)
         if size is None or not isinstance(size, np.integer):
             raise self.type_error(f"the size of {name} is not known at compile time", dimension)
         if not 1 <= int(size) <= LARGEST_EXTENT:

@@ -11,6 +11,7 @@ import numpy as np
 from drawloom.batch.frontend.assignments import AssignmentParser
 from drawloom.batch.frontend.calls import Target
 from drawloom.batch.frontend.constants import constant_value
+from drawloom.batch.frontend.endings import always_returns
 from drawloom.batch.frontend.expressions import INCREMENTS
 from drawloom.batch.frontend.objects import (
     LARGEST_EXTENT,
@@ -80,7 +81,6 @@ class BodyParser(AssignmentParser):
         self.is_kernel = True
         self.result: ScalarType | Struct | None = None
         self.results: tuple[Place, ...] = ()
-        self.has_return = False
         self.jumps: list[Jumps] = []
 
     # Functions.
@@ -123,8 +123,9 @@ class BodyParser(AssignmentParser):
             storage = self.build(f"{definition.name}()", self.result, 0, False, node)
             self.results = tuple(self.scalars_of(Place(storage, None, self.result, False)))
         body = self.block(node.body)
-        if self.result is not None and not self.has_return:
-            raise self.type_error(f"{definition.name} returns a value", node, "a return statement")
+        if self.result is not None and not always_returns(body):
+            message = f"{definition.name} may end without returning a value"
+            raise self.type_error(message, node, "a return statement on every path")
         results = tuple(self.variable_at(place, node) for place in self.results)
         own = {target.variable for target in (*parameters, *results)}
         return Function(definition.name, tuple(parameters), results, body, 1 + self.weight, writes(body, own))
@@ -231,7 +232,6 @@ class BodyParser(AssignmentParser):
             raise self.type_error("this returns a value", node, "no value: the function is void")
         if node.expr is None and self.result is not None:
             raise self.type_error("this returns no value", node, f"a value of type {self.result}")
-        self.has_return = True
         if node.expr is not None:
             assert self.result is not None
             for number, value in self.initial_values(self.result, node.expr, 0):
@@ -338,7 +338,8 @@ class BodyParser(AssignmentParser):
         parts = [self.labelled(child, number, Read(INT, place, entry)) for number, child in enumerate(labels)]
         for bindings in self.jumps.pop().bindings:
             self.merge(bindings, node)
-        yield Switch(place, Block(place, tuple(parts)))
+        has_default = any(type_name(child) == "Default" for child in labels)
+        yield Switch(place, Block(place, tuple(parts)), has_default)
 
     def entry_of(self, labels: list[Any], value: Read, node: Any) -> Expression:
         """Return the number of the label at which an item enters a switch."""

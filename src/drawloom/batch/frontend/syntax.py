@@ -240,6 +240,7 @@ class Switch(Statement):
     """What `break` leaves: an `If` for the statements of each label, in their order, by where an item enters."""
 
     body: Block
+    has_default: bool
 
 
 @dataclass(frozen=True, slots=True)
