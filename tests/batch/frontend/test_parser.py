@@ -1,5 +1,6 @@
 """What kernels may be written in, and the place of every refusal."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -117,6 +118,8 @@ def test_a_missing_macro_is_named_as_an_unknown_type() -> None:
         ("__kernel void k(float *p) { /* ", "this comment does not end"),
         ("__kernel void k(float *p) { p[0] = @; }", "the character '@' is not part of the language"),
         ("#include <math.h>\n__kernel void k(float *p) {}", "#include takes a name in quotes"),
+        ("#ifdef X\n#elif 1\n#endif\n__kernel void k(float *p) {}", "the directive #elif is not part of the language"),
+        ("#ifdef X\n#if 1\n#endif\n#endif\n__kernel void k(float *p) {}", "the directive #if is not part of"),
         ("#ifdef X\n__kernel void k(float *p) {}", "this condition has no #endif"),
         ("#define TWICE(x) x x\n__kernel void k(float *p) { TWICE(1, 2); }", "TWICE takes 1 arguments, found 2"),
         ("__kernel void k(float *p) {" + "(" * 5000, "too deeply"),
@@ -129,6 +132,30 @@ def test_malformed_files_are_refused(text: str, message: str) -> None:
 def test_numbers_of_any_size_that_a_type_holds_are_accepted() -> None:
     declared = body("double x = 1.7976931348623157e308, y = 1e-400; float z = 3.4028235e38f; float a[1 ? 2 : 1 / 0];")
     assert len(declared) == 4
+
+
+#: Words of the list in docs/batch.md that says what is refused, each with a text to try.
+NOT_IN_THE_LANGUAGE = {
+    "`goto`": "goto end; end: ;", "`union`": "union u { int a; } x;", "`enum`": "enum e { A } x;",
+    "`volatile`": "volatile int x;", "`struct` or `typedef` within": "typedef int t;",
+    "a size that is known at run time only": "float t[n];",
+    "`static`": "static int x;", "`half`": "half x;", "`long double`": "long double x;", "`float4`": "float4 x;",
+    "casts of pointers": "int *q = (int *)p;", "a comma within an expression": "int x = (1, 2);", "strings": 'n = "a";',
+    "`#if`": "\n#if 1\n#endif\n", "`#elif`": "\n#ifdef X\n#elif 1\n#endif\n", "`##`": "\n#define A(x) x##1\n",
+    "macros with `...`": "\n#define A(...) 1\n", "`#include <NAME>`": "\n#include <math.h>\n",
+    "`barrier`": "barrier(1);", "atomic functions": "atomic_inc(p);", "`printf`": "printf(1);",
+    "`vload4`": "vload4(0, p);", "`get_num_groups`": "n + get_num_groups(0);",
+    "`get_global_size`": "n + get_global_size(0);", "dimensions other than 0": "n + get_local_id(1);",
+    "functions of mathematics": "n + floor(1.0f);",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("words", NOT_IN_THE_LANGUAGE)
+def test_what_the_page_calls_refused_is_refused(words: str) -> None:
+    page = (Path(__file__).resolve().parents[3] / "docs" / "batch.md").read_text(encoding="utf-8")
+    listed = page.partition("refused with file, line and column:")[2].partition("```")[0]
+    assert words in " ".join(listed.split())
+    assert re.match(r"k\.cl:\d+:\d+: ", refusal(f"__kernel void k(float *p, int n) {{ {NOT_IN_THE_LANGUAGE[words]} }}"))
 
 
 def test_a_byte_order_mark_is_skipped() -> None:

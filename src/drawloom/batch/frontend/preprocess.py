@@ -226,7 +226,7 @@ class Expander:
             self.conditions.append((is_defined == (name == "ifdef"), line[0].position, False))
         elif name in ("else", "endif"):
             self.close(name, line[0].position)
-        elif not self.is_live():
+        elif not self.is_live() and name not in ("if", "elif"):
             return
         elif name == "include":
             self.include(line)
