@@ -170,7 +170,7 @@ def share_memory(one: Array, other: Array) -> bool:
         return True
 
 
-def count_groups(signature: Signature, values: list[Any], groups: int | None) -> int:
+def count_groups(signature: Signature, values: list[Any], groups: Any) -> int:
     """Return how many groups run: as said, or the length that all arrays with several dimensions begin with."""
     if groups is not None:
         is_number = isinstance(groups, int | np.integer) and not isinstance(groups, bool)

@@ -508,7 +508,7 @@ def choose(kernels: dict[str, syntax.Kernel], name: str | None, file: str) -> sy
     return kernels[name]
 
 
-def read_source(source: str | os.PathLike[str]) -> tuple[str, str, Path | None]:
+def read_source(source: Any) -> tuple[str, str, Path | None]:
     """Return a kernel's text, what errors call it, and the folder of its file."""
     if not isinstance(source, str | os.PathLike):
         found = type(source).__name__

@@ -1,6 +1,8 @@
 """What kernels may be written in, and the place of every refusal."""
 
 import re
+from decimal import Decimal, localcontext
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -132,6 +134,24 @@ def test_malformed_files_are_refused(text: str, message: str) -> None:
 def test_numbers_of_any_size_that_a_type_holds_are_accepted() -> None:
     declared = body("double x = 1.7976931348623157e308, y = 1e-400; float z = 3.4028235e38f; float a[1 ? 2 : 1 / 0];")
     assert len(declared) == 4
+
+
+@pytest.mark.parametrize("exponent", [0, 3, -140, 100])
+@pytest.mark.parametrize("digit", [-1, 0, 1])
+def test_a_float_next_to_the_middle_of_two_is_rounded_once(digit: int, exponent: int) -> None:
+    for mantissa in (2**23, 2**23 + 1):
+        least = Fraction(2) ** max(exponent - 23, -149)
+        middle = (mantissa >> max(0, -149 - (exponent - 23))) * least + least / 2
+        exact = middle + digit * least / 10**30
+        with localcontext(prec=400):
+            text = f"{Decimal(exact.numerator) / Decimal(exact.denominator):e}f"
+        declared = body(f"float x = {text};")[0]
+        assert isinstance(declared, Declare)
+        assert isinstance(declared.initial, Constant)
+        found = Fraction(float(declared.initial.value))
+        assert abs(found - exact) <= least / 2
+        if digit == 0:
+            assert found / least % 2 == 0
 
 
 #: Words of the list in docs/batch.md that says what is refused, each with a text to try.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Final
 
 import numpy as np
@@ -68,10 +69,28 @@ def parse_real(text: str, position: Position) -> Constant | None:
         value = float.fromhex(number) if is_hexadecimal else float(number)
     except OverflowError:
         return None
-    scalar = FLOAT if text[-1] in "fF" else DOUBLE
+    if text[-1] not in "fF":
+        return Constant(DOUBLE, position, np.float64(value)) if np.isfinite(value) else None
     with np.errstate(over="ignore"):
-        rounded = scalar.dtype.type(value)
-    return Constant(scalar, position, rounded) if np.isfinite(rounded) else None
+        rounded = np.float32(value)
+    if not np.isfinite(rounded):
+        return None
+    return Constant(FLOAT, position, rounded if is_hexadecimal else round_once(number, value, rounded))
+
+
+def round_once(number: str, value: float, near: np.float32) -> np.float32:
+    """Return the float next to a decimal number.
+
+    Args:
+        number: The number.
+        value: The double next to the number. In the middle of two floats, it does not tell which is nearer.
+        near: The float next to `value`.
+    """
+    other = np.nextafter(near, np.float32(np.inf if value > float(near) else -np.inf))
+    is_middle = value != float(near) and (float(near) + float(other)) / 2 == value
+    if not is_middle or Decimal(number) == Decimal(value):
+        return near
+    return max(near, other) if Decimal(number) > Decimal(value) else min(near, other)
 
 
 def constant_value(value: Expression) -> np.generic | None:
