@@ -81,7 +81,7 @@ def test_a_file_that_is_included_may_change(tmp_path: Path, monkeypatch: pytest.
         {"wg_size": "4"}, {"wg_size": 2.0}, {"wg_size": True}, {"wg_size": None},
         {"defines": 3}, {"defines": ["N"]}, {"defines": {"N": None}}, {"defines": {"N": True}},
         {"defines": {"N": float("inf")}}, {"defines": {"a b": "1"}}, {"defines": {"3x": "1"}}, {"defines": {"": "1"}},
-        {"defines": {3: "1"}},
+        {"defines": {3: "1"}}, {"name": []}, {"name": 3}, {"target": []}, {"order": []},
     ],
 )  # fmt: skip
 def test_unknown_options_are_refused(options: dict[str, Any]) -> None:
@@ -101,6 +101,17 @@ def test_macros_may_be_numbers(value: Any) -> None:
     array = np.zeros((3, 2))
     fill(array)
     assert (array == 4).all()
+
+
+def test_numbers_beyond_a_type_are_refused() -> None:
+    fill = batch.kernel("__kernel void k(double *p, float x) { p[get_global_id()] = x; }", wg_size=2)
+    array = np.zeros((3, 2))
+    fill(array, float("inf"))
+    assert np.isinf(array).all()
+    fill(array, np.array(3))
+    assert (array == 3).all()
+    with pytest.raises(LaunchError, match="expected a number of type float"):
+        fill(array, 10**400)
 
 
 @pytest.mark.parametrize("groups", ["3", 1.5, 2.0, True, [1]])
@@ -146,6 +157,11 @@ def refusals() -> list[tuple[Any, str]]:
         ((shared[:2], shared[1:3], 1), "a and b overlap, and the kernel writes to one"),
         ((a, b, "1"), "n is a str\n  expected a number"),
         ((a, b, 1.5), "n is 1.5\n  expected a number of type int"),
+        ((a, b, float("nan")), "n is nan\n  expected a number of type int"),
+        ((a, b, float("-inf")), "n is -inf\n  expected a number of type int"),
+        ((a, b, np.complex64(1)), "n is a complex64\n  expected a number"),
+        ((a, b, np.array(None)), "n is a NoneType\n  expected a number"),
+        ((a, b, np.array("x")), "n is a str_\n  expected a number"),
         ((a, b, 2**40), "n is 1099511627776\n  expected a number of type int"),
         ((a, b, np.ones(2)), "n is an array\n  expected a number"),
         ((a.reshape(-1), b.reshape(-1), 1), "is not known: no array has several dimensions\n  pass groups=..."),
@@ -158,7 +174,7 @@ def test_arguments_that_do_not_fit_are_refused(arguments: Any, message: str) -> 
     with pytest.raises(LaunchError) as refused:
         batch.kernel(ADD, wg_size=4)(*arguments)
     assert message in str(refused.value)
-    assert all((value == 1).all() for value in arguments if isinstance(value, np.ndarray))
+    assert all((value == 1).all() for value in arguments if isinstance(value, np.ndarray) and value.ndim)
 
 
 def test_arrays_that_are_too_small_are_refused() -> None:

@@ -123,15 +123,25 @@ def as_number(signature: Signature, parameter: Parameter, value: Any) -> Any:
     dtype = parameter.dtype
     if isinstance(value, Packed) or (isinstance(value, np.ndarray) and value.ndim):
         raise LaunchError(f"{parameter.name} is an array\n  expected a number", signature.name)
-    if not isinstance(value, int | float | np.number | np.bool_ | np.ndarray) or isinstance(value, complex):
-        raise LaunchError(f"{parameter.name} is a {type(value).__name__}\n  expected a number", signature.name)
-    if dtype.kind in "iu":
-        limits = np.iinfo(dtype)
-        if int(value) != value or not limits.min <= int(value) <= limits.max:
-            raise LaunchError(
-                f"{parameter.name} is {value}\n  expected a number of type {parameter.type}", signature.name
-            )
-    return PYTHON_TYPES[dtype.kind](value)
+    number = value[()] if isinstance(value, np.ndarray) else value
+    if not isinstance(number, int | float | np.integer | np.floating | np.bool_):
+        raise LaunchError(f"{parameter.name} is a {type(number).__name__}\n  expected a number", signature.name)
+    if not is_held(number, dtype):
+        message = f"{parameter.name} is {number}\n  expected a number of type {parameter.type}"
+        raise LaunchError(message, signature.name)
+    return PYTHON_TYPES[dtype.kind](number)
+
+
+def is_held(number: Any, dtype: np.dtype[Any]) -> bool:
+    """Return whether a type holds a number; floating point may round the number."""
+    if dtype.kind == "f":
+        return not isinstance(number, int) or abs(number) <= float(np.finfo(dtype).max)
+    if dtype.kind == "b":
+        return True
+    if isinstance(number, float | np.floating) and not np.isfinite(number):
+        return False
+    limits = np.iinfo(dtype)
+    return int(number) == number and bool(limits.min <= int(number) <= limits.max)
 
 
 def overlaps_itself(array: Array) -> bool:

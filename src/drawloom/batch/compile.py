@@ -27,7 +27,7 @@ from drawloom.batch.frontend.includes import find_beside, find_ready, included_t
 from drawloom.batch.frontend.lower import lower
 from drawloom.batch.frontend.parser import parse_file
 from drawloom.batch.ir.ir import Kernel as LoweredKernel
-from drawloom.batch.options import as_macros, as_whole_number
+from drawloom.batch.options import as_macros, as_whole_number, check_text
 from drawloom.batch.packed import Packed
 from drawloom.batch.signature import Signature, signature_of
 from drawloom.batch.staging import Operands, Staged, run_staged
@@ -472,6 +472,9 @@ def kernel(
     """
     wg_size = as_whole_number("wg_size", wg_size)
     pack = None if pack is None else as_whole_number("pack", pack)
+    for option, value in (("name", name), ("order", order), ("target", target)):
+        if value is not None:
+            check_text(option, value)
     if order is not None and order not in ORDERS:
         raise DataError(f"order is {order!r}\n  expected {', '.join(ORDERS)}")
     if pack is not None and not 1 <= pack <= LARGEST_PACK:
@@ -519,4 +522,5 @@ def read_source(source: Any) -> tuple[str, str, Path | None]:
     try:
         return read_file(Path(path), path), path, Path(path).parent
     except (OSError, ValueError) as failure:
-        raise DataError(f"{path}: cannot be read as text: {failure}") from None
+        reason = getattr(failure, "strerror", None) or failure
+        raise DataError(f"{path}: cannot be read as text: {reason}") from None

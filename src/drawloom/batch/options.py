@@ -1,4 +1,4 @@
-"""Options of the package's functions, checked and brought to one form: whole numbers, and macros by name and text."""
+"""Options of the package's functions, checked and brought to one form: whole numbers, texts, and macros."""
 
 from __future__ import annotations
 
@@ -32,6 +32,16 @@ def as_whole_number(name: str, value: Any) -> int:
     if not isinstance(value, int | np.integer) or isinstance(value, bool):
         raise DataError(f"{name} is {value!r}, of type {type(value).__name__}\n  expected a whole number")
     return int(value)
+
+
+def check_text(name: str, value: Any) -> None:
+    """Refuse an option that is not a text.
+
+    Raises:
+        DataError: The value has another type than `str`.
+    """
+    if not isinstance(value, str):
+        raise DataError(f"{name} is {value!r}, of type {type(value).__name__}\n  expected a text")
 
 
 def as_macros(defines: Any) -> dict[str, str]:

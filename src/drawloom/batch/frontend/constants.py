@@ -86,7 +86,8 @@ def round_once(number: str, value: float, near: np.float32) -> np.float32:
         value: The double next to the number. In the middle of two floats, it does not tell which is nearer.
         near: The float next to `value`.
     """
-    other = np.nextafter(near, np.float32(np.inf if value > float(near) else -np.inf))
+    with np.errstate(over="ignore", under="ignore"):
+        other = np.nextafter(near, np.float32(np.inf if value > float(near) else -np.inf))
     is_middle = value != float(near) and (float(near) + float(other)) / 2 == value
     if not is_middle or Decimal(number) == Decimal(value):
         return near

@@ -33,7 +33,7 @@ from drawloom.batch.frontend.statements import BodyParser
 from drawloom.batch.frontend.syntax import Block, Constant, Declare, Kernel, Parameter, Statement
 from drawloom.batch.frontend.tables import Table
 from drawloom.batch.frontend.tree import read_tree, type_name
-from drawloom.batch.options import as_macros, as_whole_number
+from drawloom.batch.options import as_macros, as_whole_number, check_text
 from drawloom.batch.types import BOOL, LONG, ScalarType
 
 LARGEST_GROUP: Final = 1024
@@ -64,7 +64,7 @@ def parse_file(
     Raises:
         BatchParseError: The text is not in the language; the error names line and column.
         BatchTypeError: Types, sizes or names do not fit.
-        DataError: The group size is not a whole number, or a macro's name or text is malformed.
+        DataError: The text is not a `str`, the group size is not a whole number, or a macro is malformed.
         MissingParserError: pycparser is not installed.
 
     Example:
@@ -72,6 +72,7 @@ def parse_file(
         >>> [parameter.name for parameter in kernels["twice"].parameters]
         ['x']
     """
+    check_text("text", text)
     wg_size = as_whole_number("wg_size", wg_size)
     source = Source(text, file)
     if not 1 <= wg_size <= LARGEST_GROUP:
