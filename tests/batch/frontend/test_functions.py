@@ -305,6 +305,11 @@ K = "__kernel void k(int *out) "
         ("int f(int x) {}\n" + K + "{}", "k.cl:1:5: f may end without returning a value\n"),
         ("int f(int x) { if (x > 0) return x; }\n" + K + "{}", "k.cl:1:5: f may end without returning a value\n"),
         ("int f(int x) { while (x > 0) return x; }\n" + K + "{}", "k.cl:1:5: f may end without returning a value\n"),
+        ("int f(int x) { while (1) { if (x > 0) break; } }\n" + K + "{}", "k.cl:1:5: f may end without returning"),
+        ("int f(int x) { do { if (x) continue; return x; } while (0); }\n" + K + "{}", "k.cl:1:5: f may end without"),
+        ("int f(int x) { switch (x) { case 1: return 1; } }\n" + K + "{}", "k.cl:1:5: f may end without returning"),
+        ("int f(int x) { switch (x) { case 1: break; default: return 1; } }\n" + K + "{}", "k.cl:1:5: f may end"),
+        ("int f(int x) { switch (x) { default: return 1; case 1: x++; } }\n" + K + "{}", "k.cl:1:5: f may end without"),
         ("int f(int x) { if (0) return x; else x = 1; }\n" + K + "{}", "k.cl:1:5: f may end without returning"),
         ("int f(int x) { return; }\n" + K + "{}", "k.cl:1:16: this returns no value"),
         ("void f(int x) { return x; }\n" + K + "{}", "k.cl:1:17: this returns a value"),
@@ -333,6 +338,10 @@ def test_what_is_wrong_with_functions_is_refused_with_its_place(text: str, messa
         "while (1) { x -= 1; if (x < 0) return x; }",
         "for (;; x++) if (x > 9) return x;",
         "if (1) return 2;",
+        "switch (x) { case 1: return 1; default: return 2; }",
+        "switch (x) { default: x = 1; case 1: return x; }",
+        "while (1) { switch (x) { case 1: break; default: return 2; } x--; }",
+        "while (1) { for (int i = 0; i < 3; i++) { if (x == i) break; continue; } if (x > 0) return x; x++; }",
     ],
 )
 def test_functions_whose_paths_all_return_are_accepted(body: str) -> None:
