@@ -273,15 +273,19 @@ class ExpressionParser(PlaceParser):
                 f"{name} has no size", node, "a size that is known at compile time, or a list of initial values"
             )
         expression = self.expression(dimension)
-        division = find_zero_division(expression)
-        if division is not None:
-            raise self.file.source.type_error(f"the size of {name} has a division by zero", division.position)
+        self.refuse_zero_division(expression, f"the size of {name}")
         size = constant_value(expression)
         if size is None or not isinstance(size, np.integer):
             raise self.type_error(f"the size of {name} is not known at compile time", dimension)
         if not 1 <= int(size) <= LARGEST_EXTENT:
             raise self.type_error(f"{name} has {int(size)} elements", dimension, f"1 to {LARGEST_EXTENT}")
         return int(size)
+
+    def refuse_zero_division(self, value: Expression, subject: str) -> None:
+        """Refuse an integer division by zero in an expression that is `subject`, which has to be constant."""
+        division = find_zero_division(value)
+        if division is not None:
+            raise self.file.source.type_error(f"{subject} has a division by zero", division.position)
 
     def count_listed(self, initial: Any, node: Any) -> int:
         """Return the size of an array that a list of initial values fills."""

@@ -139,6 +139,7 @@ class FileReader:
             raise self.file.type_error(f"{name} is defined twice", node)
         values = [scalar.dtype.type(0) for scalar in body.flat_types(type)]
         for number, value in body.initial_values(type, node.init, 0):
+            body.refuse_zero_division(value, f"this initial value of {name}")
             folded = fold(value)
             if folded is None:
                 raise self.file.source.type_error(

@@ -353,6 +353,7 @@ class BodyParser(AssignmentParser):
                 entry = self.number_at(number, child)
                 continue
             label = self.convert(self.integer(self.expression(child.expr), child.expr, "a case"), value.type)
+            self.refuse_zero_division(label, "this case")
             constant = constant_value(label)
             if constant is None:
                 raise self.type_error("this case is not known at compile time", child.expr)
