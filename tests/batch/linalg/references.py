@@ -82,7 +82,7 @@ def check_determinant(a: Array, found: Array, expected: Array, stored: Any) -> N
 def check_orthogonal(q: Array, roundings: int) -> None:
     """The Frobenius norm of Q^T Q - I is at most twice gamma of the roundings for each column.
 
-    Q is an orthogonal Z and an error E of gamma for each column: Q^T Q - I is Z^T E + E^T Z, and a product of two errors.
+    Q is an orthogonal Z and an error E of gamma for each column, and Q^T Q - I is Z^T E + E^T Z but for E^T E.
     """
     size = q.shape[-1]
     wide = q.astype(np.longdouble)
