@@ -3,7 +3,8 @@
     python -m tools.check_linalg --sizes 1 2 3 --count 1000
     python -m tools.check_linalg                # sizes 1 to 33, 500 matrices each: some minutes
 
-The checks are those of tests/batch/linalg/test_results.py. The first result beyond its bound ends the program.
+The checks are those of tests/batch/linalg/test_results.py; those of eigenvalues and singular values are made at the sizes
+that kernels take. The first result beyond its bound ends the program.
 """
 
 import argparse
@@ -11,7 +12,7 @@ import sys
 
 import numpy as np
 
-from drawloom.batch.linalg import roads
+from drawloom.batch.linalg import roads, spectra
 from tests.batch.linalg import test_results as checks
 
 
@@ -22,11 +23,11 @@ def main() -> int:
     options = parser.parse_args()
     roads.LEAST_ITEMS = 1
     checks.COUNT = options.count
-    every = (checks.test_solve, checks.test_inv, checks.test_det_and_slogdet, checks.test_cholesky, checks.test_eigh,
-             checks.test_svd)  # fmt: skip
+    every = (checks.test_solve, checks.test_inv, checks.test_det_and_slogdet, checks.test_cholesky)
+    spectral = (checks.test_eigh, checks.test_svd)
     for size in options.sizes:
         for dtype in checks.TYPES:
-            for check in every:
+            for check in (*every, *spectral) if size <= spectra.LARGEST_SPECTRUM else every:
                 check(size, dtype)
             checks.test_qr(size, size, dtype)
             checks.test_qr(size, (size + 1) // 2, dtype)
