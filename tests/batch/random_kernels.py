@@ -30,7 +30,8 @@ COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 
 
 class Function(NamedTuple):
-    """A drawn function. `pointer` is the type and the least size of what its pointer points to."""
+    """A drawn function. `pointer` is the type and the least size of what its pointer points to, `calls` how many calls
+    one call of it makes, itself too."""
 
     name: str
     result: str
@@ -38,6 +39,7 @@ class Function(NamedTuple):
     takes_pair: bool
     pointer: tuple[str, int] | None
     is_constant: bool
+    calls: int = 1
 
     @property
     def writes(self) -> bool:
@@ -77,6 +79,7 @@ class Generator:
         self.returns = ""
         self.turns = 1
         self.loops = 0
+        self.calls = 0
         self.depth = 0
         self.names = 0
         self.statements_left = self.random.randint(6, 22)
@@ -159,6 +162,7 @@ class Generator:
             if drawn.is_constant:
                 self.constants.add(self.last_name)
         self.statements_left = 0
+        self.calls = 0
         self.depth = 2
         lines = [f"static inline {result} {name}({', '.join(parameters)}) {{"]
         for _ in range(self.random.randint(0, 3)):
@@ -167,7 +171,7 @@ class Generator:
         self.depth = 0
         self.in_function, self.returns = False, ""
         self.scalars, self.arrays, self.pairs, self.pointers, self.statements_left = outer
-        self.functions.append(drawn)
+        self.functions.append(drawn._replace(calls=1 + self.calls))
         return "\n".join(lines)
 
     def return_statement(self) -> str:
@@ -421,8 +425,9 @@ class Generator:
 
     def call(self, function: Function, depth: int) -> str:
         """Return a call, nothing where there is no array for its pointer, or within many turns."""
-        if self.turns > MOST_CALLS:
+        if self.turns * (function.calls if self.has_effects else 1) > MOST_CALLS:
             return ""
+        self.calls += self.turns * function.calls
         outer, self.functions = self.functions, [] if function.writes and not self.orders_calls else self.functions
         arguments = [self.expression(depth - 1) for _ in function.scalars]
         if function.takes_pair:
