@@ -187,7 +187,8 @@ def check_mutated(seed: int) -> tuple[str, bool]:
             verify(lower(kernel))
     except Error as refusal:
         place = str(refusal).split(":")
-        has_place = place[0] in ("damaged.cl", "reductions.cl", "elimination.cl") and place[1].isdigit() and place[2].isdigit()
+        is_known = place[0] in ("damaged.cl", "reductions.cl", "elimination.cl")
+        has_place = is_known and place[1].isdigit() and place[2].isdigit()
         return "" if has_place else f"{text}\nan error without its place: {refusal}", True
     except Exception:
         return f"{text}\n{traceback.format_exc()}", False
