@@ -45,6 +45,17 @@ def test_a_select_stays_after_its_operands() -> None:
     assert group_selects_by_mask(program.block) == program.block
 
 
+def test_a_select_stays_after_the_loop_that_it_reads_from() -> None:
+    """What a loop leaves has numbers of its own, which no instruction of the block has."""
+    program = ChunkProgram(8)
+    x, mask = program.append("input", "double", ()), program.append("input", MASK, ())
+    program.append("select", "double", (mask, x, x))
+    program.append("loop", "double", ())
+    left = Chunk(1000, "carried", "double", (), None)
+    program.append("select", "double", (mask, left, x))
+    assert group_selects_by_mask(program.block) == program.block
+
+
 def lower_solve(size: int) -> tuple[Kernel, dict[str, object]]:
     kernel = parse_file(read_text("solve"), wg_size=size, defines={"real": "double", "EXCHANGE": "1"})["solve"]
     rng = np.random.default_rng(size)

@@ -9,6 +9,7 @@ for them.
 
 from __future__ import annotations
 
+import itertools
 from typing import Final
 
 from drawloom.batch.backends.chunk_ir import Chunk
@@ -19,12 +20,20 @@ UNMASKED: Final = ("constant", "argument", "carried")
 
 
 def group_selects_by_mask(chunks: list[Chunk], window: int = WINDOW) -> list[Chunk]:
-    """Return a block's instructions with selects moved forward to the first one by the same mask.
+    """Return a block's instructions with selects moved forward to the first one by the same mask, across no loop.
 
     Args:
         chunks: The instructions of a block.
         window: The most instructions that a select is moved across.
     """
+    result: list[Chunk] = []
+    for _, part in itertools.groupby(chunks, key=lambda chunk: chunk.op == "loop"):
+        result += group_part(list(part), window)
+    return result
+
+
+def group_part(chunks: list[Chunk], window: int) -> list[Chunk]:
+    """Return instructions between loops, or loops, with selects moved forward."""
     inside = {chunk.number for chunk in chunks}
     waiting: dict[int, list[tuple[int, Chunk]]] = {}
     for place, chunk in enumerate(chunks):
