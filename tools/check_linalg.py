@@ -3,8 +3,8 @@
     python -m tools.check_linalg --sizes 1 2 3 --count 1000
     python -m tools.check_linalg                # sizes 1 to 33, 500 matrices each: some minutes
 
-The checks are those of tests/batch/linalg/test_results.py; those of eigenvalues and singular values are made at the sizes
-that kernels take. The first result beyond its bound ends the program.
+The checks are those of tests/batch/linalg/test_results.py, of eigenvalues and singular values at the sizes that kernels
+take. The first result beyond its bound ends the program.
 """
 
 import argparse
