@@ -6,8 +6,8 @@ import pytest
 from drawloom.batch import lower, parse_file
 from drawloom.batch.backends.layout import ORDERS
 from drawloom.batch.backends.native import NativeKernel
-from drawloom.errors import Error
 from tests.batch.frontend.programs import run_file
+from tests.batch.frontend.refusals import check_refused
 
 pytest.importorskip("pycparser")
 
@@ -109,7 +109,4 @@ def test_a_known_element_is_a_number() -> None:
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_constants_is_refused_with_its_place(text: str, message: str) -> None:
-    with pytest.raises(Error) as refused:
-        parse_file(text + "\n__kernel void k(float *p, int n) {}", wg_size=4, file="k.cl")
-    assert str(refused.value).startswith("k.cl:1:")
-    assert message in str(refused.value)
+    check_refused(text + "\n__kernel void k(float *p, int n) {}", 1, message)

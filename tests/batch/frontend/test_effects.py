@@ -5,8 +5,8 @@ import pytest
 
 from drawloom.batch import interpret, interpret_ir, lower, parse_file
 from drawloom.batch.backends.native import NativeKernel
-from drawloom.errors import Error
 from tests.batch.frontend.programs import run_file
+from tests.batch.frontend.refusals import check_refused
 
 pytest.importorskip("pycparser")
 
@@ -156,10 +156,7 @@ def test_a_product_is_rounded_once_though_an_effect_follows() -> None:
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_assignments_is_refused_with_its_place(text: str, message: str) -> None:
-    with pytest.raises(Error) as refused:
-        parse_file(STRUCT + f"__kernel void k(float *p, int n) {{\n{text}\n}}", wg_size=4, file="k.cl")
-    assert str(refused.value).startswith("k.cl:2:")
-    assert message in str(refused.value)
+    check_refused(STRUCT + f"__kernel void k(float *p, int n) {{\n{text}\n}}", 2, message)
 
 
 def test_a_loop_with_two_counters_is_unrolled_in_index_sets() -> None:

@@ -7,16 +7,11 @@ from drawloom.batch import lower, parse_file
 from drawloom.batch.frontend.syntax import Kernel
 from drawloom.errors import Error, KernelFault
 from tests.batch.frontend.programs import run_file
+from tests.batch.frontend.refusals import refusal
 
 pytest.importorskip("pycparser")
 
 SQUARE = "static inline int square(int x) { return x * x; }\n"
-
-
-def refusal(text: str) -> str:
-    with pytest.raises(Error) as refused:
-        parse_file(text, wg_size=4, file="k.cl")
-    return str(refused.value)
 
 
 def test_a_call_gives_what_its_function_returns() -> None:

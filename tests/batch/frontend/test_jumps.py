@@ -6,8 +6,8 @@ import pytest
 from drawloom.batch import BatchTypeError, lower, parse_file
 from drawloom.batch.backends.layout import ORDERS
 from drawloom.batch.backends.native import NativeKernel
-from drawloom.errors import Error
 from tests.batch.frontend.programs import run_file
+from tests.batch.frontend.refusals import check_refused
 
 pytest.importorskip("pycparser")
 
@@ -167,7 +167,4 @@ def test_functions_of_a_loop_of_the_caller_jump_on_their_own() -> None:
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_jumps_is_refused_with_its_place(text: str, message: str) -> None:
-    with pytest.raises(Error) as refused:
-        parse_file(f"__kernel void k(float *p, int n) {{\n{text}\n}}", wg_size=4, file="k.cl")
-    assert str(refused.value).startswith("k.cl:2:")
-    assert message in str(refused.value)
+    check_refused(f"__kernel void k(float *p, int n) {{\n{text}\n}}", 2, message)

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from drawloom.batch import parse_file
-from drawloom.errors import Error
 from tests.batch.frontend.programs import run_file
+from tests.batch.frontend.refusals import check_refused
 
 pytest.importorskip("pycparser")
 
@@ -87,7 +86,4 @@ def test_macros_take_characters() -> None:
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_sizes_is_refused_with_its_place(text: str, message: str) -> None:
-    with pytest.raises(Error) as refused:
-        parse_file(f"{PRELUDE}__kernel void k(float *p, int n) {{\n{text}\n}}", wg_size=4, file="k.cl")
-    assert str(refused.value).startswith("k.cl:3:")
-    assert message in str(refused.value)
+    check_refused(f"{PRELUDE}__kernel void k(float *p, int n) {{\n{text}\n}}", 3, message)

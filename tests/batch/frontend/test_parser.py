@@ -14,14 +14,9 @@ from drawloom.batch.frontend.includes import find_beside
 from drawloom.batch.frontend.syntax import Assign, Block, Cast, Constant, Declare, Loop
 from drawloom.batch.kernels import read_text
 from drawloom.errors import Error
+from tests.batch.frontend.refusals import refusal
 
 pytest.importorskip("pycparser")
-
-
-def refusal(text: str, wg_size: int = 4) -> str:
-    with pytest.raises(Error) as refused:
-        parse_file(text, wg_size=wg_size, file="k.cl")
-    return str(refused.value)
 
 
 def body(text: str, wg_size: int = 4) -> tuple[object, ...]:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from drawloom import batch
-from drawloom.batch import parse_file
-from drawloom.errors import Error, LaunchError
+from drawloom.errors import LaunchError
 from tests.batch.frontend.programs import run_file
+from tests.batch.frontend.refusals import check_refused
 
 pytest.importorskip("pycparser")
 
@@ -165,7 +165,4 @@ FILE = "struct pair { int a; int b; };\nstruct mixed { int a; float b; };\n"
 def test_what_is_wrong_with_structs_is_refused_with_its_place(text: str, message: str) -> None:
     if text.startswith("BODY"):
         text = "__kernel void k(int *out) {" + text.removeprefix("BODY") + "}"
-    with pytest.raises(Error) as refused:
-        parse_file(FILE + text, wg_size=4, file="k.cl")
-    assert message in str(refused.value)
-    assert str(refused.value).startswith("k.cl:3:")
+    check_refused(FILE + text, 3, message)
