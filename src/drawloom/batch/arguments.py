@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from drawloom.batch.options import is_whole_number
 from drawloom.batch.packed import Packed
 from drawloom.batch.signature import NOTHING, OWN_GROUP, Parameter, Signature
 from drawloom.errors import LaunchError, count
@@ -183,8 +184,7 @@ def share_memory(one: Array, other: Array) -> bool:
 def count_groups(signature: Signature, values: list[Any], groups: Any) -> int:
     """Return how many groups run: as said, or the length that all arrays with several dimensions begin with."""
     if groups is not None:
-        is_number = isinstance(groups, int | np.integer) and not isinstance(groups, bool)
-        if not is_number or groups < 0:
+        if not is_whole_number(groups) or groups < 0:
             raise LaunchError(f"groups is {groups!r}\n  expected a number of work-groups", signature.name)
         return int(groups)
     lengths = {

@@ -29,9 +29,14 @@ def as_whole_number(name: str, value: Any) -> int:
         >>> as_whole_number("wg_size", np.int64(8))
         8
     """
-    if not isinstance(value, int | np.integer) or isinstance(value, bool):
+    if not is_whole_number(value):
         raise DataError(f"{name} is {value!r}, of type {type(value).__name__}\n  expected a whole number")
     return int(value)
+
+
+def is_whole_number(value: Any) -> bool:
+    """Return whether a value is an `int` or a NumPy integer, but not a `bool`."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def check_text(name: str, value: Any) -> None:
@@ -74,7 +79,8 @@ def macro_text(name: str, value: Any) -> str:
     """Return what a macro stands for; a number is written as C writes it."""
     if isinstance(value, str):
         return value
-    is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value):
+    if is_whole_number(value):
+        return str(int(value))
+    if not isinstance(value, float | np.floating) or not math.isfinite(value):
         raise DataError(f"the macro {name} is {value!r}\n  expected a text or a finite number")
-    return str(int(value)) if isinstance(value, int | np.integer) else repr(float(value))
+    return repr(float(value))

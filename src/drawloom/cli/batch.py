@@ -7,13 +7,11 @@ import click
 if TYPE_CHECKING:
     from pathlib import Path
 
-#: Target -> what can be printed for it, the usual first.
+#: Target -> what can be printed for it, the usual first. Without --target, the first one that prints a stage is meant.
 STAGES = {
     "llvm": ("llvm", "infreg"), "avx512": ("c", "infreg"), "avx2": ("c", "infreg"), "ve": ("c", "infreg"),
     "cuda": ("cuda", "ptx"),
 }  # fmt: skip
-#: Stage -> the target that it means without --target.
-MEANT = {"llvm": "llvm", "infreg": "llvm", "cuda": "cuda", "ptx": "cuda"}
 #: The value of --emit without one.
 USUAL = "usual"
 STANDARD_STREAM = "-"
@@ -73,7 +71,7 @@ def choose_stage(target: str | None, stage: str) -> tuple[str, str]:
     """Return the target and what to print for it."""
     if target is None and stage == "c":
         raise click.UsageError("--emit c needs --target avx512, --target avx2 or --target ve.")
-    target = target or MEANT.get(stage, "llvm")
+    target = target or next((target for target, stages in STAGES.items() if stage in stages), "llvm")
     if stage == USUAL:
         stage = STAGES[target][0]
     if stage not in STAGES[target]:
