@@ -6,7 +6,7 @@
 
 An item is a matrix, a system, or a point; item-wise kernels have as many groups as hold the items. Both sides run in
 one process over the same arrays, on all cores; results are compared with NumPy before anything is timed
-(tests/batch/cases.py). Times are the least of 10 runs after 2 warm-ups, the sides alternating. A ratio is C's time by
+(tests/batch/cases.py). Times are the least of 10 runs in two turns, each after 2 warm-ups. A ratio is C's time by
 ours, `C` with `omp parallel for`, `simd` with `omp parallel for simd` over the items. GB/s count each array once for
 reading and once for writing where it is written. On a machine that others use, threads of OpenMP wait for each other
 longer than they work: `--threads 1` compares one core, by processor time.
@@ -46,7 +46,9 @@ TYPES = {"float": np.float32, "double": np.float64}
 SIZES = (4, 8, 12, 16, 20, 24, 28, 32)
 #: What -march=native is in place of where fewer features are asked for.
 ARCHITECTURES = {"host": "native", "avx512": "x86-64-v4", "avx2": "x86-64-v3", "sse4.2": "x86-64-v2"}
-REPEAT, WARM_UP = 10, 2
+REPEAT, WARM_UP, TURNS = 10, 2, 2
+#: Seconds after which threads that wait for work are asleep.
+SETTLE = 0.05
 CHECKED = 512
 #: Kernels that change what they read: their arrays are restored before each run, outside of the time.
 IN_PLACE = ("trsv", "trsm", "ldus", "frcg")
@@ -64,16 +66,22 @@ def compile_plain(folder: Path, size: int, real: str, features: str, over_items:
 def alternate(
     sides: dict[str, Callable[[], None]], restore: Callable[[], None], clock: Callable[[], float]
 ) -> dict[str, float]:
-    """Return the least seconds of each side; runs of the sides alternate."""
+    """Return the least seconds of each side. Turns of the sides alternate; in a turn, runs follow each other.
+
+    Threads of OpenMP wait for the next call without sleep for some milliseconds, as ours do. So a turn begins when those
+    of the other sides are asleep; the warm-ups wake its own.
+    """
     best = dict.fromkeys(sides, math.inf)
-    for turn in range(REPEAT + WARM_UP):
+    for _ in range(TURNS):
         for name, run in sides.items():
-            restore()
-            start = clock()
-            run()
-            seconds = clock() - start
-            if turn >= WARM_UP:
-                best[name] = min(best[name], seconds)
+            time.sleep(SETTLE)
+            for number in range(WARM_UP + REPEAT // TURNS):
+                restore()
+                start = clock()
+                run()
+                seconds = clock() - start
+                if number >= WARM_UP:
+                    best[name] = min(best[name], seconds)
     return best
 
 

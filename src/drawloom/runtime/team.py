@@ -38,7 +38,7 @@ SLOTS: Final = 8
 #: Arguments that a job has room for.
 MOST_ARGUMENTS: Final = 64
 #: How long a helper looks for the next job, and a caller for the last part before the caller yields the core.
-LINGER_SECONDS: Final = 50e-6
+LINGER_SECONDS: Final = 2e-3
 PATIENCE_SECONDS: Final = 20e-6
 #: Turns of a helper after which other threads may have the core, a power of 2.
 POLITE: Final = 64
