@@ -27,6 +27,7 @@ from drawloom.batch.backends.cuda.indices import OtherItem, OwnElement, classify
 from drawloom.batch.backends.cuda.items import ItemNumbers
 from drawloom.batch.backends.cuda.moves import is_own, plan_shuffles
 from drawloom.batch.backends.cuda.operations import (
+    FLOAT_LETTERS,
     PRELUDE,
     SATURATE,
     TYPES,
@@ -144,8 +145,10 @@ class Emitter:
         return f"t{self.temporaries}"
 
     def define(self, type: str, expression: str, name: str = "") -> str:
+        """Declare a value. Integers are not `const`: for each use of a `const` integer, clang looks at both operands of
+        `m ? x : y` in its initial value, and so on through those, which takes for ever."""
         name = name or self.temporary()
-        self.line(f"const {TYPES[type]} {name} = {expression};")
+        self.line(f"{'const ' if type in FLOAT_LETTERS else ''}{TYPES[type]} {name} = {expression};")
         return name
 
     def column_name(self, value: Value, column: int) -> str:
