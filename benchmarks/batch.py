@@ -68,8 +68,8 @@ def alternate(
 ) -> dict[str, float]:
     """Return the least seconds of each side. Turns of the sides alternate; in a turn, runs follow each other.
 
-    Threads of OpenMP wait for the next call without sleep for some milliseconds, as ours do. So a turn begins when those
-    of the other sides are asleep; the warm-ups wake its own.
+    Threads of OpenMP wait for the next call without sleep for some milliseconds, as ours do. So a turn begins when
+    those of the other sides are asleep; the warm-ups wake its own.
     """
     best = dict.fromkeys(sides, math.inf)
     for _ in range(TURNS):

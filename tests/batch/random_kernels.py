@@ -583,7 +583,10 @@ class Generator:
         if integer:
             return f"(- {self.expression(depth - 1, True)})"
         function = self.random.choice(("sqrt(fabs({}))", "fabs({})", "fmax({}, 1)", "fma({}, factor, 2)", "rcp({})",
-                                       "isnan({})", "(- {})", "fmin({}, factor)"))  # fmt: skip
+                                       "isnan({})", "(- {})", "fmin({}, factor)", "floor({})", "copysign({}, factor)",
+                                       "as_int((float)({}))", ""))  # fmt: skip
+        if not function:
+            function = self.random.choice(("exp({})", "log({})", "sin({})", "tan({})", "pow(fabs({}), factor)"))
         return self.visible(function, function.replace("factor", "1.5f")).format(self.expression(depth - 1))
 
     def effect(self, integer: bool) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from drawloom.batch.types import BOOL, ScalarType
+from drawloom.batch.types import BOOL, DOUBLE, FLOAT, INT, LONG, UINT, ULONG, ScalarType
 
 Array = NDArray[Any]
 
@@ -106,6 +106,18 @@ def call(name: str, arguments: list[Array]) -> Array:
     """Apply a builtin function (`frontend/builtins.py`)."""
     with np.errstate(all="ignore"):
         return np.asarray(FUNCTIONS[name](*arguments))
+
+
+def bits_as(scalar: ScalarType) -> Callable[[Array], Array]:
+    """Return the function that takes the bits of numbers as a type of the same size. Every NaN has the bits of the
+    positive quiet one without a payload, as machines differ in what they keep of a NaN."""
+
+    def apply(value: Array) -> Array:
+        if value.dtype.kind == "f":
+            value = np.where(np.isnan(value), np.asarray(np.nan, value.dtype), value)
+        return np.ascontiguousarray(value).view(scalar.dtype)
+
+    return apply
 
 
 def reciprocal(value: Array) -> Array:
@@ -215,11 +227,6 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "fmax": larger_number,
     "fmin": smaller_number,
     "fma": fused_multiply_add,
-    "exp": np.exp,
-    "log": np.log,
-    "pow": np.power,
-    "sin": np.sin,
-    "cos": np.cos,
-    "tan": np.tan,
     "isnan": np.isnan,
+    **{f"as_{scalar.name}": bits_as(scalar) for scalar in (INT, UINT, LONG, ULONG, FLOAT, DOUBLE)},
 }

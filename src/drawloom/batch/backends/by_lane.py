@@ -7,14 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-FLOAT_FUNCTIONS: Final = ("exp", "log", "pow", "sin", "cos", "tan")
-
 #: Operation and carriers of the operand and the result -> expression of one lane.
 EXPRESSIONS: Final[dict[tuple[str, str, str], str]] = {
-    **{(name, "f32", "f32"): f"{name}f({{0}})" for name in FLOAT_FUNCTIONS},
-    **{(name, "f64", "f64"): f"{name}({{0}})" for name in FLOAT_FUNCTIONS},
-    ("pow", "f32", "f32"): "powf({0}, {1})",
-    ("pow", "f64", "f64"): "pow({0}, {1})",
     **{
         (op, f"i{bits}", f"i{bits}"): f"lane_{op}_i{bits}({{0}}, {{1}})"
         for op in ("sdiv", "srem", "udiv", "urem")

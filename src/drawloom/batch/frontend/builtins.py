@@ -1,18 +1,30 @@
 """The functions of values that kernels may call: how many arguments each takes, and of which types.
 
 `numbers` take any arithmetic type and convert their arguments to the common one; `reals` convert integers to double;
-`predicate` functions take a real and give a bool.
+`predicate` functions take a real and give a bool; `bits` take the bits of a number as one of another type.
 """
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from drawloom.batch.types import DOUBLE, FLOAT, INT, LONG, UINT, ULONG, ScalarType
+
 
 class Builtin(NamedTuple):
+    """`library` is the file of ready kernels that has the function as kernel code, nothing where it is an operation."""
+
     arguments: int
     domain: str
+    library: str = ""
 
+
+ROUNDING: Final = "rounding.cl"
+EXPONENTIALS: Final = "exponentials.cl"
+ANGLES: Final = "angles.cl"
+
+#: The result of each function that takes bits.
+BITS_AS: Final[dict[str, ScalarType]] = {f"as_{type.name}": type for type in (INT, UINT, LONG, ULONG, FLOAT, DOUBLE)}
 
 BUILTINS: Final[dict[str, Builtin]] = {
     "max": Builtin(2, "numbers"),
@@ -24,13 +36,14 @@ BUILTINS: Final[dict[str, Builtin]] = {
     "fmax": Builtin(2, "reals"),
     "fmin": Builtin(2, "reals"),
     "fma": Builtin(3, "reals"),
-    "exp": Builtin(1, "reals"),
-    "log": Builtin(1, "reals"),
-    "pow": Builtin(2, "reals"),
-    "sin": Builtin(1, "reals"),
-    "cos": Builtin(1, "reals"),
-    "tan": Builtin(1, "reals"),
     "isnan": Builtin(1, "predicate"),
+    **{name: Builtin(1, "bits") for name in BITS_AS},
+    **{name: Builtin(1, "reals", ROUNDING) for name in ("floor", "ceil", "trunc", "rint", "round")},
+    "copysign": Builtin(2, "reals", ROUNDING),
+    "exp": Builtin(1, "reals", EXPONENTIALS),
+    "log": Builtin(1, "reals", EXPONENTIALS),
+    "pow": Builtin(2, "reals", EXPONENTIALS),
+    **{name: Builtin(1, "reals", ANGLES) for name in ("sin", "cos", "tan")},
 }
 
 #: Functions of the place of a work-item; each may be given the dimension 0.
@@ -43,3 +56,8 @@ CONSTANTS: Final = {"INFINITY": float("inf"), "NAN": float("nan")}
 
 def is_reserved(name: str) -> bool:
     return name in BUILTINS or name in IDENTITIES or name in (SHUFFLE, SIZE)
+
+
+def library_function(name: str, scalar: ScalarType) -> str:
+    """Return the name in its library of a builtin function for a type."""
+    return f"{name}_{'float' if scalar is FLOAT else 'double'}"

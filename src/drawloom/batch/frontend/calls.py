@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from drawloom.batch.frontend.builtins import BUILTINS, IDENTITIES, SHUFFLE, SIZE
+from drawloom.batch.frontend.builtins import BITS_AS, BUILTINS, IDENTITIES, SHUFFLE, SIZE, library_function
 from drawloom.batch.frontend.constants import constant_value
 from drawloom.batch.frontend.expressions import ExpressionParser
 from drawloom.batch.frontend.objects import Place, Struct, StructValue
@@ -93,20 +93,33 @@ class CallParser(ExpressionParser):
         function = BUILTINS[name]
         self.count_arguments(name, arguments, function.arguments, node)
         values = [self.expression(argument) for argument in arguments]
+        if function.domain == "bits":
+            return self.bits_as(name, values[0], arguments[0])
         scalar = promote(values[0].type)
         for value in values[1:]:
             scalar = common_type(scalar, value.type)
         if function.domain != "numbers" and not scalar.is_float:
             scalar = DOUBLE
         converted = tuple(self.convert(value, scalar) for value in values)
+        if function.library:
+            definition = self.file.library[library_function(name, scalar)]
+            called = self.count_calls(self.instantiate(definition, {}), node)
+            return Invoke(scalar, self.at(node), called, converted, called.results[0])
         return Call(BOOL if function.domain == "predicate" else scalar, self.at(node), name, converted)
+
+    def bits_as(self, name: str, value: Expression, node: Any) -> Expression:
+        type = BITS_AS[name]
+        if value.type.bits != type.bits:
+            found = f"{name} of {value.type}, which has {value.type.bits} bits"
+            raise self.type_error(found, node, f"{type.bits} bits")
+        return Call(type, self.at(node), name, (value,))
 
     def invoke(self, definition: Definition, arguments: list[Any], node: Any) -> Value:
         name = definition.name
         if definition.node is None:
             raise self.type_error(f"{name} is declared, but not defined", node)
-        if name in self.unit.active:
-            chain = [*self.unit.active[self.unit.active.index(name) :], name]
+        if definition in self.unit.active:
+            chain = [one.name for one in self.unit.active[self.unit.active.index(definition) :]] + [name]
             raise self.type_error(f"{' calls '.join(chain)}: recursion is not part of the language", node)
         self.count_arguments(name, arguments, len(definition.parameters), node)
         values: list[Expression] = []
@@ -123,11 +136,15 @@ class CallParser(ExpressionParser):
                 pointers[parameter.name] = Target(target, fixed is not None)
             else:
                 values += [value for _, value in self.initial_values(parameter.type, argument, 0)]
-        function = self.instantiate(definition, pointers)
+        function = self.count_calls(self.instantiate(definition, pointers), node)
+        return self.result_of(function, definition.result, tuple(values), node)
+
+    def count_calls(self, function: Function, node: Any) -> Function:
+        """Return a function that is called, all calls within it counted."""
         self.weight += function.weight
         if self.weight > MOST_CALLS:
             raise self.type_error(f"more than {MOST_CALLS:,} calls, those within functions included", node)
-        return self.result_of(function, definition.result, tuple(values), node)
+        return function
 
     def fix_index(self, place: Place) -> Place | None:
         """Return a place whose index is a constant, None where it is not known."""

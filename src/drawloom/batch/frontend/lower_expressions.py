@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 
 from drawloom.batch.frontend.addresses import Addresses
+from drawloom.batch.frontend.builtins import BITS_AS
 from drawloom.batch.frontend.contexts import Context
 from drawloom.batch.frontend.syntax import (
     Binary,
@@ -330,7 +331,20 @@ class ExpressionLowering:
             return builder.operate("fdiv", builder.number_of(values[0].type, values[0].format, 1), values[0])
         if name == "isnan":
             return builder.operate("fcmp uno", values[0], values[0])
+        if name in BITS_AS:
+            return self.bits_as(values[0], type, BITS_AS[name])
         return builder.operate("fabs" if name == "abs" else name, *values)
+
+    def bits_as(self, value: Value, source: ScalarType, target: ScalarType) -> Value:
+        """Return a number's bits as another type of its size; those of every NaN are the same."""
+        builder = self.builder
+        if source.is_float == target.is_float:
+            return value
+        bits = builder.convert("bitcast", value, target.llvm)
+        if not source.is_float:
+            return bits
+        not_a_number = builder.number_of(target.llvm, value.format, np.asarray(np.nan, source.dtype).view(target.dtype))
+        return builder.operate("select", builder.operate("fcmp uno", value, value), not_a_number, bits)
 
     def choose_larger(self, type: ScalarType, left: Value, right: Value, smaller: bool) -> Value:
         """Return `left < right ? right : left`, or the same for the smaller one."""

@@ -26,7 +26,7 @@ from drawloom.batch.frontend.objects import (
     count_scalars,
     memory_scalar,
 )
-from drawloom.batch.frontend.preprocess import preprocess
+from drawloom.batch.frontend.preprocess import Preprocessed, library_of, preprocess
 from drawloom.batch.frontend.scope import Definition, FileText, Names, ParameterType, Unit, read_type
 from drawloom.batch.frontend.source import BatchParseError, Position, Source
 from drawloom.batch.frontend.statements import BodyParser
@@ -80,7 +80,7 @@ def parse_file(
     preprocessed = preprocess(source, as_macros(defines), include)
     try:
         tree = read_tree(source, preprocessed)
-        reader = FileReader(FileText(source, preprocessed, wg_size))
+        reader = FileReader(FileText(source, preprocessed, wg_size, read_library(source, preprocessed, wg_size)))
         for node in tree.ext:
             reader.read(node)
         reader.read_bodies()
@@ -89,6 +89,22 @@ def parse_file(
     if not reader.kernels:
         raise source.parse_error("the file has no kernel", Position(1, 1), "__kernel void NAME(...)")
     return reader.kernels
+
+
+def read_library(source: Source, preprocessed: Preprocessed, wg_size: int) -> dict[str, Definition]:
+    """Return the builtin functions that a file may call, as far as they are kernel code.
+
+    Their text is parsed apart from the file's: neither sees the other's names and macros.
+    """
+    text = library_of(source, preprocessed)
+    if text is None:
+        return {}
+    functions: dict[str, Definition] = {}
+    reader = FileReader(FileText(source, text, wg_size, functions))
+    for node in read_tree(source, text).ext:
+        reader.read(node)
+    functions.update(reader.names.functions)
+    return functions
 
 
 class FileReader:
@@ -213,6 +229,7 @@ class FileReader:
         if definition.node is not None:
             raise self.file.type_error(f"{definition.name} is defined twice", node)
         definition.node = node
+        definition.file = self.file
         definition.names = self.names.copy()
         definition.moved = assigned_names(node.body)
         self.definitions.append(definition)

@@ -15,6 +15,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
+from drawloom.batch.frontend.builtins import BUILTINS
+from drawloom.batch.frontend.includes import find_ready
 from drawloom.batch.frontend.source import Position, Source
 
 TOKEN: Final = re.compile(
@@ -108,6 +110,28 @@ def preprocess(source: Source, defines: Mapping[str, str], find: Callable[[str],
     expander = Expander(source, macros, find)
     expander.read(scan(source))
     return Preprocessed(expander.output)
+
+
+def library_of(source: Source, preprocessed: Preprocessed) -> Preprocessed | None:
+    """Return the text of the builtin functions that a file may call, None where it calls none that has a text."""
+    tokens = library_tokens(source, preprocessed.tokens, set())
+    return Preprocessed(tokens) if tokens else None
+
+
+def library_tokens(source: Source, tokens: list[Token], taken: set[str]) -> list[Token]:
+    """Return the text of the builtin functions that tokens name, without the files that were `taken`."""
+    names = {BUILTINS[token.text].library for token in tokens if token.text in BUILTINS}
+    result: list[Token] = []
+    for name in sorted(names - {""}):
+        if name in taken:
+            continue
+        taken.add(name)
+        place = f"<{name}>"
+        source.included[place] = library = Source(find_ready(name) or "", place)
+        expander = Expander(library, {}, find_ready)
+        expander.read(scan(library, place))
+        result += [*library_tokens(source, expander.output, taken), *expander.output]
+    return result
 
 
 def scan(source: Source, name: str = "") -> list[Token]:

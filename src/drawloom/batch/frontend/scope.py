@@ -39,13 +39,14 @@ class ParameterType(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Definition:
-    """A function's name. `node` is its definition, None after a prototype alone; `names` are those known to its body,
-    `moved` those that the body assigns to."""
+    """A function's name. `node` is its definition, in `file`, None after a prototype alone; `names` are those known to
+    its body, `moved` those that the body assigns to."""
 
     name: str
     result: ScalarType | Struct | None
     parameters: tuple[ParameterType, ...]
     node: Any = None
+    file: FileText | None = None
     names: Names | None = None
     moved: frozenset[str] = frozenset()
     is_used: bool = False
@@ -71,12 +72,16 @@ class Names(NamedTuple):
 
 
 class FileText:
-    """A file: pycparser's places as the file's, and errors. `kernels` are the names of its kernels."""
+    """A file: pycparser's places as the file's, and errors. `kernels` are the names of its kernels, `library` has the
+    builtin functions that are kernel code."""
 
-    def __init__(self, source: Source, preprocessed: Preprocessed, wg_size: int) -> None:
+    def __init__(
+        self, source: Source, preprocessed: Preprocessed, wg_size: int, library: dict[str, Definition]
+    ) -> None:
         self.source = source
         self.preprocessed = preprocessed
         self.wg_size = wg_size
+        self.library = library
         self.kernels: set[str] = set()
 
     def at(self, node: Any) -> Position:
@@ -100,7 +105,7 @@ class Unit:
 
     variables: int = 0
     functions: dict[tuple[Any, ...], Function] = field(default_factory=dict)
-    active: list[str] = field(default_factory=list)
+    active: list[Definition] = field(default_factory=list)
     tables: dict[Table, Place] = field(default_factory=dict)
     begin: list[Declare] = field(default_factory=list)
 

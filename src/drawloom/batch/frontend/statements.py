@@ -88,12 +88,12 @@ class BodyParser(AssignmentParser):
     def instantiate(self, definition: Definition, pointers: dict[str, Target]) -> Function:
         """Return a function for what its pointers point to, the same one for the same storage."""
         known = [(id(target.place.storage), self.key_of(target)) for target in pointers.values()]
-        key = (definition.name, *known)
+        key = (definition, *known)
         function = self.unit.functions.get(key)
         if function is None:
-            assert definition.names is not None
-            body = BodyParser(self.file, self.unit, definition.names, definition.moved)
-            self.unit.active.append(definition.name)
+            assert definition.names is not None and definition.file is not None
+            body = BodyParser(definition.file, self.unit, definition.names, definition.moved)
+            self.unit.active.append(definition)
             function = self.unit.functions[key] = body.function(definition, pointers)
             self.unit.active.pop()
         return function

@@ -92,15 +92,10 @@ OPERATIONS: Final[dict[str, Operation]] = {
     "fma": Operation(3, "float", "same", function("fma")),
     "sqrt": Operation(1, "float", "same", function("sqrt")),
     "fabs": Operation(1, "float", "same", function("fabs")),
-    "exp": Operation(1, "float", "same", function("exp")),
-    "log": Operation(1, "float", "same", function("log")),
-    "pow": Operation(2, "float", "same", function("pow")),
-    "sin": Operation(1, "float", "same", function("sin")),
-    "cos": Operation(1, "float", "same", function("cos")),
-    "tan": Operation(1, "float", "same", function("tan")),
 }
 
-#: Conversions: the class of the operand and of the result. fptosi and fptoui saturate and take NaN to 0.
+#: Conversions: the class of the operand and of the result. fptosi and fptoui saturate and take NaN to 0; bitcast is
+#: between an integer and a floating-point type of one size.
 CONVERSIONS: Final[dict[str, tuple[str, str]]] = {
     "trunc": ("integer", "integer"),
     "zext": ("integer", "integer"),
@@ -111,6 +106,7 @@ CONVERSIONS: Final[dict[str, tuple[str, str]]] = {
     "fptoui": ("float", "integer"),
     "fptrunc": ("float", "float"),
     "fpext": ("float", "float"),
+    "bitcast": ("number", "number"),
 }
 
 
@@ -126,6 +122,8 @@ def is_in(type: str, domain: str) -> bool:
 def apply_conversion(op: str, value: Array, type: str) -> Array:
     """Convert lanes to an LLVM type."""
     dtype = DTYPES[type]
+    if op == "bitcast":
+        return np.ascontiguousarray(value).view(dtype)
     with np.errstate(all="ignore"):
         if op in ("zext", "uitofp"):
             return np.asarray(as_unsigned(value).astype(dtype))

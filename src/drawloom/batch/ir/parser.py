@@ -339,7 +339,7 @@ class Reader:
             return self.called(line, number, format, attached)
         if op == "shufflevector":
             return self.permute(line, number, format)
-        if op == "bitcast":
+        if op == "bitcast" and self.is_copy(line):
             return self.copied(line, number, format)
         if op == "trunc" and (number, "table") in self.steps:
             return self.lookup(number, "i1", format)
@@ -402,6 +402,11 @@ class Reader:
         if not is_inside.all() or (rows != rows[0]).any() or rows.shape[1] != format.lanes:
             raise line.error("the lanes are not moved within groups, or not in all groups alike")
         return self.define(number, "permute", type, format, [source], rows[0].reshape(format).astype(np.int32))
+
+    def is_copy(self, line: Line) -> bool:
+        """Return whether a bitcast keeps the type of its operand: it names a value after a loop, or an argument."""
+        end = line.tokens.index("to", line.next)
+        return line.tokens[line.next : end - 1] == line.tokens[end + 1 : end + 1 + end - 1 - line.next]
 
     def copied(self, line: Line, number: int, format: Format) -> Value:
         """Read a value after a loop, or an argument."""

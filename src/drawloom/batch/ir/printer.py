@@ -22,7 +22,7 @@ from drawloom.batch.ir.ir import DTYPES, MASK, UNDEFINED, Access, Block, Format,
 from drawloom.batch.ir.operations import CONVERSIONS, OPERATIONS
 
 SUFFIXES: Final = {"float": "f32", "double": "f64"}
-INTRINSICS: Final = ("fma", "sqrt", "fabs", "exp", "log", "pow", "sin", "cos", "tan")
+INTRINSICS: Final = ("fma", "sqrt", "fabs")
 SATURATING: Final = ("fptosi", "fptoui")
 
 

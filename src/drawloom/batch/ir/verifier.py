@@ -6,7 +6,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from drawloom.batch.ir.ir import DTYPES, MASK, Access, Block, Format, Kernel, Loop, Value
+from drawloom.batch.ir.ir import BITS, DTYPES, MASK, Access, Block, Format, Kernel, Loop, Value
 from drawloom.batch.ir.operations import CONVERSIONS, OPERATIONS, is_float, is_in
 from drawloom.errors import VerifyError
 
@@ -96,6 +96,11 @@ class Verifier:
         source, target = CONVERSIONS[value.op]
         operand = value.operands[0]
         self.require(operand.format == value.format, value, "the operand has another format")
+        if value.op == "bitcast":
+            types = f"{operand.type} becomes {value.type}"
+            self.require(is_float(operand.type) != is_float(value.type), value, types, "a real and an integer")
+            self.require(BITS[operand.type] == BITS[value.type], value, types, "types of one size")
+            return
         self.require(is_float(operand.type) == (source == "float"), value, f"{operand.type} operand", source)
         self.require(is_float(value.type) == (target == "float"), value, f"the result is {value.type}", target)
 

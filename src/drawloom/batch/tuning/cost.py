@@ -24,8 +24,7 @@ CHEAP: Final = Price(1.0, 1.0)
 PRICES: Final[dict[str, Price]] = {
     "fadd": Price(1.0, 4.0), "fsub": Price(1.0, 4.0), "fmul": Price(1.0, 4.0), "fma": Price(1.0, 4.0),
     "fdiv": Price(12.0, 16.0), "sqrt": Price(16.0, 20.0),
-    "exp": Price(60.0, 60.0), "log": Price(60.0, 60.0), "pow": Price(150.0, 120.0),
-    "sin": Price(80.0, 80.0), "cos": Price(80.0, 80.0), "tan": Price(100.0, 100.0),
+    "bitcast": Price(0.0, 0.0),
     "load": Price(0.7, 6.0), "broadcast": Price(0.5, 6.0), "store": Price(1.5, 4.0),
 }  # fmt: skip
 FREE: Final = ("constant", "carried", "argument", "group")

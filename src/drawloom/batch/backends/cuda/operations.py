@@ -63,12 +63,6 @@ FLOAT: Final[dict[str, str]] = {
     "fma": "__fmaL_rn({0}, {1}, {2})",
     "sqrt": "__Fsqrt_rn({0})",
     "fabs": "fabsL({0})",
-    "exp": "expL({0})",
-    "log": "logL({0})",
-    "pow": "powL({0}, {1})",
-    "sin": "sinL({0})",
-    "cos": "cosL({0})",
-    "tan": "tanL({0})",
 }
 FLOAT_LETTERS: Final = {"float": ("f", "f"), "double": ("d", "")}
 
@@ -83,6 +77,14 @@ CONVERTED: Final[dict[str, str]] = {
     "fptoui": "saturate<T>({0})",
     "fptrunc": "(T){0}",
     "fpext": "(T){0}",
+}
+
+#: The functions that take bits as another type, by the operand's type and the result's.
+BITS_AS: Final[dict[tuple[str, str], str]] = {
+    ("float", "i32"): "(u32)__float_as_int({0})",
+    ("double", "i64"): "(u64)__double_as_longlong({0})",
+    ("i32", "float"): "__int_as_float((i32){0})",
+    ("i64", "double"): "__longlong_as_double((i64){0})",
 }
 
 #: What every kernel's text begins with.
@@ -131,6 +133,8 @@ def conversion_text(op: str, source: str, target: str, operand: str) -> str:
         return f"({operand} & 1) != 0"
     if op == "sext" and source == "i1":
         return f"({TYPES[target]})(0 - (u64){operand})"
+    if op == "bitcast":
+        return BITS_AS[source, target].format(operand)
     pattern = CONVERTED[op].replace("(T)", f"({TYPES[target]})").replace("<T>", f"<{TYPES[target]}>")
     pattern = pattern.replace("<R>", f"<{SIGNED.get(target, '')}>").replace("(S)", f"({SIGNED.get(source, '')})")
     assert op in CONVERSIONS

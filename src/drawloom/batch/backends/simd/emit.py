@@ -360,6 +360,9 @@ class Emitter(FunctionText):
             self.define(chunk, self.compared("icmp eq", carrier, lowest, one))
             return
         result = CARRIERS[target]
+        if op == "bitcast":
+            self.define(chunk, [self.isa.cast(part, carrier.domain, result.domain) for part in parts])
+            return
         if op in ("fptosi", "fptoui"):
             self.define(chunk, self.by_lane(saturating_conversion(op, BITS[target]), [(parts, carrier)], result))
             return

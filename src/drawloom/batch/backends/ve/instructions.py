@@ -106,6 +106,11 @@ CONVERSIONS: Final[dict[tuple[str, str, str], str]] = {
     **{("uitofp", type, "float"): "_vel_vcvtsw_vvl({0}, {n})" for type in ("i8", "i16")},
     # A double holds every integer of 32 bits: only the second conversion rounds.
     ("uitofp", "i32", "float"): "_vel_vcvtsd_vvl(_vel_vcvtdl_vvl({0}, {n}), {n})",
+    # A float is in the upper half of an element, an integer of 32 bits in the lower one.
+    ("bitcast", "double", "i64"): "{0}",
+    ("bitcast", "i64", "double"): "{0}",
+    ("bitcast", "float", "i32"): "_vel_vsral_vvsl({0}, 32, {n})",
+    ("bitcast", "i32", "float"): "_vel_vsll_vvsl({0}, 32, {n})",
 }
 
 #: InfReg-IR's predicates -> those of `vfmk`, which compares with 0 and is false for NaN without the suffix `nan`.
@@ -218,11 +223,4 @@ static inline __vr safe_divisor(__vr b, int n)
     const __vr divisor = safe_divisor(b, n);
     return _vel_vsubul_vvvl(a, _vel_vmulul_vvvl(_vel_vdivsl_vvvl(a, divisor, n), divisor, n), n);
 }""",
-}
-#: Functions of C's library; a compiler for another machine may have no header of them.
-DECLARATIONS: Final[dict[str, str]] = {
-    **{name: f"double {name}(double);" for name in ("exp", "log", "sin", "cos", "tan")},
-    **{f"{name}f": f"float {name}f(float);" for name in ("exp", "log", "sin", "cos", "tan")},
-    "pow": "double pow(double, double);",
-    "powf": "float powf(float, float);",
 }

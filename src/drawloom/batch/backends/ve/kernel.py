@@ -11,7 +11,7 @@ from drawloom.batch.backends.chunking import cut_into_chunks
 from drawloom.batch.backends.layout import ORDERS, Layout
 from drawloom.batch.backends.order import order_depth_first
 from drawloom.batch.backends.ve.emit import Function, emit_function
-from drawloom.batch.backends.ve.instructions import DECLARATIONS, FUNCTIONS, LANES
+from drawloom.batch.backends.ve.instructions import FUNCTIONS, LANES
 from drawloom.batch.ir.ir import BITS, Kernel
 
 INCLUDES: Final = ("#include <stdbool.h>", "#include <stdint.h>", "#include <velintrin.h>")
@@ -101,12 +101,9 @@ def emit_file(functions: list[Function]) -> str:
     bodies = "\n".join(function.text for function in functions)
     available = {**by_lane.FUNCTIONS, **FUNCTIONS}
     helpers = called_functions(bodies, available)
-    everything = "\n".join([bodies, *(available[name] for name in helpers)])
-    called = calls_in(everything)
-    declarations = [text for name, text in DECLARATIONS.items() if name in called]
     texts = [f"{comment(function)}\n{function.text}" for function in functions]
     top = "\n".join(INCLUDES)
-    return "\n\n".join([top, *declarations, *(available[name] for name in helpers), *texts]) + "\n"
+    return "\n\n".join([top, *(available[name] for name in helpers), *texts]) + "\n"
 
 
 def called_functions(text: str, available: dict[str, str]) -> list[str]:

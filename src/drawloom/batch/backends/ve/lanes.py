@@ -1,8 +1,7 @@
 """What SX-Aurora has no vector instruction for: loops over lanes, through memory.
 
-Mathematical functions, conversions to integers, which saturate, integers of 64 bits to single precision, integers of 8
-and 16 bits in arrays, and scatters whose places are known at run time only: of several lanes with one place the highest
-has to win.
+Conversions to integers, which saturate, integers of 64 bits to single precision, integers of 8 and 16 bits in arrays,
+and scatters whose places are known at run time only: of several lanes with one place the highest has to win.
 """
 
 from __future__ import annotations
