@@ -12,7 +12,7 @@ from drawloom.cpu.workers import Job, pool
 __all__ = ["available_cores", "run_ranges"]
 
 #: Parts for each thread, so that a thread that was held up leaves its share to the others.
-PARTS_EACH: Final = 4
+PARTS_EACH: Final = 16
 WAIT_SECONDS: Final = 0.1
 
 

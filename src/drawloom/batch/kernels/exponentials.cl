@@ -35,6 +35,14 @@ static inline float exp_terms_float(float u) {  /* relative error 4.7e-8 */
     p = fma(p, u, 0x1.555556p-3f);
     return p;
 }
+static inline double exp_terms_short(double u) {  /* relative error 4.7e-8 */
+    double p = 0x1.a088c6p-13;
+    p = fma(p, u, 0x1.6d10fap-10);
+    p = fma(p, u, 0x1.11112cp-7);
+    p = fma(p, u, 0x1.55551ap-5);
+    p = fma(p, u, 0x1.555556p-3);
+    return p;
+}
 
 /* (log((1+s)/(1-s)) - 2s) / s^3, u = s^2; u from 0 to 0.0294473 */
 static inline double log_terms_double(double u) {  /* relative error 3.0e-18 */
@@ -53,6 +61,13 @@ static inline float log_terms_float(float u) {  /* relative error 1.7e-9 */
     p = fma(p, u, 0x1.245c2cp-2f);
     p = fma(p, u, 0x1.9999ecp-2f);
     p = fma(p, u, 0x1.555556p-1f);
+    return p;
+}
+static inline double log_terms_short(double u) {  /* relative error 1.7e-9 */
+    double p = 0x1.ddd36ep-3;
+    p = fma(p, u, 0x1.245c2cp-2);
+    p = fma(p, u, 0x1.9999ecp-2);
+    p = fma(p, u, 0x1.555556p-1);
     return p;
 }
 
@@ -161,13 +176,25 @@ static inline float log_float(float x) {
 }
 
 /* x^y where something is special; elsewhere `value`, which is |x|^y. */
-static inline double special_power(double x, double y, double value) {
-    double size = fabs(x), half = 0.5 * y;
-    bool is_whole = rint(y) == y, is_odd = is_whole && rint(half) != half;
+static inline double special_power_double(double x, double y, double value) {
+    double size = fabs(x), exponent = fabs(y), half = 0.5 * exponent;
+    bool is_whole = exponent >= 0x1p52 || (exponent + 0x1p52) - 0x1p52 == exponent;
+    bool is_odd = is_whole && half < 0x1p52 && (half + 0x1p52) - 0x1p52 != half;
     double result = x < 0 && !is_whole ? NAN : value;
     result = size == 0 || size == INFINITY ? (size == 0) == (y > 0) ? 0 : INFINITY : result;
-    result = fabs(y) == INFINITY ? size == 1 ? 1 : (size > 1) == (y > 0) ? INFINITY : 0 : result;
-    result = is_odd ? copysign(result, x) : result;
+    result = exponent == INFINITY ? size == 1 ? 1 : (size > 1) == (y > 0) ? INFINITY : 0 : result;
+    result = is_odd && as_long(x) < 0 ? -result : result;
+    result = isnan(x) || isnan(y) ? NAN : result;
+    return y == 0 || x == 1 ? 1 : result;
+}
+static inline float special_power_float(float x, float y, float value) {
+    float size = fabs(x), exponent = fabs(y), half = 0.5f * exponent;
+    bool is_whole = exponent >= 0x1p23f || (exponent + 0x1p23f) - 0x1p23f == exponent;
+    bool is_odd = is_whole && half < 0x1p23f && (half + 0x1p23f) - 0x1p23f != half;
+    float result = x < 0 && !is_whole ? NAN : value;
+    result = size == 0 || size == INFINITY ? (size == 0) == (y > 0) ? 0 : INFINITY : result;
+    result = exponent == INFINITY ? size == 1 ? 1 : (size > 1) == (y > 0) ? INFINITY : 0 : result;
+    result = is_odd && as_int(x) < 0 ? -result : result;
     result = isnan(x) || isnan(y) ? NAN : result;
     return y == 0 || x == 1 ? 1 : result;
 }
@@ -203,9 +230,18 @@ static inline double pow_double(double x, double y) {
     double exponent_low = fma(y, logarithm_low, fma(y, logarithm, -exponent));
     bool is_inside = fabs(exponent) < 800;
     double value = exp_of_pair(is_inside ? exponent : exponent > 0 ? 800 : -800, is_inside ? exponent_low : 0);
-    return special_power(x, y, value);
+    return special_power_double(x, y, value);
 }
+/* In double precision; the exponent is right to 2^-28. */
 static inline float pow_float(float x, float y) {
-    double exponent = (double)y * finite_log_double(fabs((double)x));
-    return (float)special_power(x, y, exp_double(exponent));
+    struct mantissa_double m = split_double(fabs((double)x));
+    double s = m.f / (2 + m.f);
+    double square = s * s;
+    double logarithm = fma(m.power, LN2, fma(square * s, log_terms_short(square), 2 * s));
+    double exponent = min(max(y * logarithm, -120.0), 120.0);
+    double integer = fma(exponent, LOG2_E, INTEGERS);
+    double r = fma(-(integer - INTEGERS), LN2, exponent);
+    double r_square = r * r;
+    double value = 1 + (r + fma(r_square * r, exp_terms_short(r), 0.5 * r_square));
+    return special_power_float(x, y, (float)(value * power_of_two_double(integer)));
 }
