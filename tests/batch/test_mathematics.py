@@ -10,10 +10,10 @@ import pytest
 from drawloom import batch
 from drawloom.batch.backends.simd.isa import ISAS
 from drawloom.batch.backends.simd.native import SimdKernel
+from drawloom.batch.frontend.includes import find_ready
 from drawloom.batch.frontend.source import BatchTypeError
 from drawloom.batch.ir.parser import parse_kernel
 from drawloom.batch.ir.printer import show_kernel
-from drawloom.batch.kernels import read_text
 from tests.batch.backends.test_simd import is_here, load
 from tests.batch.backends.test_simd import run as run_simd
 from tests.batch.backends.ve_model import ModelKernel, load_on_model
@@ -191,7 +191,11 @@ def test_polynomials_are_those_of_the_device_headers() -> None:
     header = files("drawloom.cuda") / "include" / "drawloom" / "polynomials.h"
     known = {float.fromhex(text) for text in number.findall(header.read_text(encoding="utf-8"))}
     for name in ("exponentials", "angles"):
-        terms = [part for part in read_text(name).split("static inline ") if "_terms_" in part.partition("(")[0]]
+        terms = [
+            part
+            for part in (find_ready(f"{name}.cl") or "").split("static inline ")
+            if "_terms_" in part.partition("(")[0]
+        ]
         found = [float.fromhex(text) for part in terms for text in number.findall(part)]
         assert len(found) > 20
         assert set(found) <= known
