@@ -133,7 +133,7 @@ def test_an_index_through_a_pointer_is_checked() -> None:
         ("int *p = data;", "data points to constants"),
         ("float *p = out;", "2:16: this points to int"),
         ("int *p = out; p = 1;", "p is a pointer, and this is a value"),
-        ("int *p = out; n = p;", "n is a parameter"),
+        ("int *p = out; n = p;", "p is a pointer"),
         ("int x = out;", "out is a pointer"),
         ("if (out) n;", "out is a pointer"),
         ("int *p = out; p *= 2;", "* of a pointer\n"),

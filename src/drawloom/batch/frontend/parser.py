@@ -30,7 +30,7 @@ from drawloom.batch.frontend.preprocess import Preprocessed, library_of, preproc
 from drawloom.batch.frontend.scope import Definition, FileText, Names, ParameterType, Unit, read_type
 from drawloom.batch.frontend.source import BatchParseError, Position, Source
 from drawloom.batch.frontend.statements import BodyParser
-from drawloom.batch.frontend.syntax import Block, Constant, Declare, Kernel, Parameter, Statement
+from drawloom.batch.frontend.syntax import Block, Constant, Declare, Kernel, Parameter, ScalarParameter, Statement
 from drawloom.batch.frontend.tables import Table
 from drawloom.batch.frontend.tree import read_tree, type_name
 from drawloom.batch.options import as_macros, as_whole_number, check_text
@@ -303,7 +303,8 @@ class FileReader:
         return Kernel(name, self.file.wg_size, parameters, block, unit.variables, self.file.source)
 
     def parameter(self, node: Any, body: BodyParser, begin: list[Statement]) -> Parameter:
-        """Return a kernel's parameter. `begin` gets the declaration of an index where the kernel moves a pointer."""
+        """Return a kernel's parameter. `begin` gets the declaration of an index where the kernel moves a pointer, and of a
+        variable where it assigns to a number."""
         if not node.name:
             raise self.file.parse_error("this parameter has no name", node, "type NAME or type *NAME")
         name, type, is_pointer, is_constant = self.parameter_type(node, True)
@@ -311,7 +312,12 @@ class FileReader:
             if isinstance(type, Struct):
                 raise self.file.type_error(f"{name} is a struct", node, "a pointer to structs, or numbers")
             parameter = Parameter(name, type, False, is_constant, self.file.at(node))
-            body.declare(name, parameter, node)
+            if name in body.moved_names:
+                variable = body.variable_at(body.object(name, type, False, is_constant, node), node)
+                given = ScalarParameter(type, self.file.at(node), parameter)
+                begin.append(Declare(self.file.at(node), variable.variable, given))
+            else:
+                body.declare(name, parameter, node)
             return parameter
         scalar = check_memory(type, name, self.file, node)
         parameter = Parameter(name, scalar, True, is_constant, self.file.at(node))
@@ -371,7 +377,7 @@ def parameter_nodes(function: Any) -> list[Any]:
 
 
 def assigned_names(node: Any) -> frozenset[str]:
-    """Return the names that statements assign to: pointers among them move."""
+    """Return the names that statements assign to, or take the address of: pointers among them move."""
     return frozenset(names_in(node))
 
 
@@ -379,7 +385,7 @@ def names_in(node: Any) -> Iterator[str]:
     target = None
     if type_name(node) == "Assignment":
         target = node.lvalue
-    elif type_name(node) == "UnaryOp" and node.op in INCREMENTS:
+    elif type_name(node) == "UnaryOp" and node.op in (*INCREMENTS, "&"):
         target = node.expr
     if target is not None and type_name(target) == "ID":
         yield target.name

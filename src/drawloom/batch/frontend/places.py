@@ -184,7 +184,7 @@ class PlaceParser:
                 if isinstance(entry, Place):
                     return entry
                 if isinstance(entry, Parameter):
-                    raise self.type_error(f"{node.name} is a parameter, which a kernel cannot assign to", node)
+                    raise self.type_error(f"{node.name} is a number, which has no parts", node)
                 raise self.type_error(f"{node.name} is a pointer", node, f"{node.name}[index] or *{node.name}")
             case "ArrayRef":
                 return self.element(node, is_checked=True)
