@@ -181,7 +181,12 @@ def test_shuffles_read_both_counters_of_a_loop_in_masked_items() -> None:
 def test_a_number_that_is_given_to_a_kernel_can_be_assigned_to() -> None:
     text = """
     static void half(int *x) { *x /= 2; }
-    __kernel void k(int *p, int n, int m) { int s = 0; while (n--) s += n * m; half(&m); p[get_global_id()] = s + n + m; }
+    __kernel void k(int *p, int n, int m) {
+        int s = 0;
+        while (n--) s += n * m;
+        half(&m);
+        p[get_global_id()] = s + n + m;
+    }
     """
     kernel = parse_file(text, wg_size=4)["k"]
     p, q = np.zeros(4, np.int32), np.zeros(4, np.int32)
