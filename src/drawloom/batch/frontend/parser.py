@@ -303,8 +303,8 @@ class FileReader:
         return Kernel(name, self.file.wg_size, parameters, block, unit.variables, self.file.source)
 
     def parameter(self, node: Any, body: BodyParser, begin: list[Statement]) -> Parameter:
-        """Return a kernel's parameter. `begin` gets the declaration of an index where the kernel moves a pointer, and of
-        a variable where it assigns to a number."""
+        """Return a kernel's parameter. `begin` gets the declaration of an index where the kernel moves a pointer, and
+        of a variable where it assigns to a number."""
         if not node.name:
             raise self.file.parse_error("this parameter has no name", node, "type NAME or type *NAME")
         name, type, is_pointer, is_constant = self.parameter_type(node, True)
