@@ -106,12 +106,17 @@ def make_problem(name: str, size: int, items: int, dtype: Any) -> Problem:
             return close(lower @ lower.swapaxes(1, 2), definite[:64])
 
         return Problem("cholesky", {}, [definite, out, certain], [float(np.finfo(dtype).eps)], squares)
+    if name == "qr":
+        limits = [1e-280, 1e280] if dtype == np.float64 else [1e-30, 1e30]
+        raw = np.linalg.qr(b[:64].astype(np.float64), mode="raw")[0]
+        arrays = [b, out, np.zeros((items, size), dtype), certain]
+        return Problem("qr", {"RAW": "1"}, arrays, limits, lambda r: close(r[1], raw))
     assert name == "inverse"
     return Problem("solve", {"INVERSE": "1", "EXCHANGE": "1"}, [a, out, certain], [float(np.finfo(dtype).eps)],
                    lambda r: close(r[1][:64] @ a[:64], np.broadcast_to(np.eye(size), (64, size, size))))  # fmt: skip
 
 
-NAMES = ("gemm", "trsv", "ldus", "lu", "cholesky", "inverse")
+NAMES = ("gemm", "trsv", "ldus", "lu", "cholesky", "qr", "inverse")
 
 
 class Mkl:
@@ -152,6 +157,11 @@ class Mkl:
             return lambda: call("getrfnp", ROW_MAJOR, size, size, pointers[0], size, ctypes.byref(info))
         if name == "cholesky":
             return lambda: call("potrf", ROW_MAJOR, LOWER, size, pointers[0], size, ctypes.byref(info))
+        if name == "qr":
+            work = np.empty(size * size * 64 * 8, dtype)
+            a, _, scales, _ = pointers
+            space = ctypes.c_void_p(work.ctypes.data)
+            return lambda: call("geqrf", ROW_MAJOR, size, size, a, size, scales, space, work.size, ctypes.byref(info))
         if name == "inverse":
             work = np.empty(size * size * 64 * 8, dtype)
             space = ctypes.c_void_p(work.ctypes.data)
@@ -206,6 +216,8 @@ def numpy_call(name: str, arrays: list[Any]) -> Run | None:
         return lambda: np.matmul(arrays[0], arrays[1], out=arrays[2])
     if name == "cholesky":
         return lambda: np.copyto(arrays[1], np.linalg.cholesky(arrays[0]))
+    if name == "qr":
+        return lambda: np.copyto(arrays[1], np.linalg.qr(arrays[0], mode="raw")[0])
     if name == "inverse":
         return lambda: np.copyto(arrays[1], np.linalg.inv(arrays[0]))
     return None
