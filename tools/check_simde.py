@@ -38,8 +38,9 @@ from tests.batch.backends.intrinsics import (
     run_case,
 )
 from tests.batch.cases import check_result, flat, make_arguments
-from tools.fuzz_batch import LARGEST_FRCG, PACKS, REALS, compile_as_c, difference, run_in_place
-from tools.fuzz_batch import Case as Layout
+from tools.batch_backends import PACKS, compile_as_c
+from tools.batch_backends import Case as Layout
+from tools.fuzz_batch import LARGEST_FRCG, REALS, difference, run_in_place
 
 HEADER = Path(__file__).parent / "simde"
 INPUTS = 20_000
@@ -166,8 +167,8 @@ def check_kernels(checkout: Path, name: str, size: int) -> Iterator[str]:
         kernel = parse_ready(name, wg_size=size, real=real)
         lowered = lower(kernel, contract=build.is_fused)
         for isa in build.targets:
-            ours = compile_as_c(isa.name, "-O1", "-march=x86-64", f"-I{MODEL}")(lowered, layouts)
-            theirs = compile_as_c(isa.name, *simde_options(checkout, build))(lowered, layouts)
+            ours = compile_as_c(isa.name, lowered, layouts, "-O1", "-march=x86-64", f"-I{MODEL}")
+            theirs = compile_as_c(isa.name, lowered, layouts, *simde_options(checkout, build))
             for layout, model, simde in zip(layouts, ours, theirs):
                 groups = 2 * layout.pack
                 arguments = make_arguments(name, size, groups, dtype, seed=size)

@@ -1,179 +1,178 @@
 """Draws random kernels in the collective register cache idiom and runs each in several ways, which have to agree.
 
     python -m tools.fuzz_batch --count 5000 --seed 0
-    python -m tools.fuzz_batch --kernels        # the ready kernels in every order, size, pack and type
-    python -m tools.fuzz_batch --count 300 --cuda cpu       # CUDA C++ on a device of the runtime; --kernels, too
-    python -m tools.fuzz_batch --count 10000 --mutated      # damaged kernels: an error with its place, or a kernel
+    python -m tools.fuzz_batch --backend llvm avx512 avx2 "ve model" --cuda cpu     # every kernel on all of these
     python -m tools.fuzz_batch --backend avx2   # C with intrinsics; "avx2 model" runs on a model of the instructions
     python -m tools.fuzz_batch --backend "ve model"         # SX-Aurora's, packed and not
+    python -m tools.fuzz_batch --count 300 --cuda cpu       # CUDA C++ on a device of the runtime; --kernels, too
+    python -m tools.fuzz_batch --kernels        # the ready kernels in every order, size, pack and type
+    python -m tools.fuzz_batch --count 10000 --mutated      # damaged kernels: an error with its place, or a kernel
 
 The interpreter of the syntax tree, the interpreter of InfReg-IR, whose text has to parse back, and machine code in
 every order of lanes, for 1 to 4 groups that share vectors, and for vectors of several widths. Each kernel that fails is
-printed with its seed, and the exit status is 1. A kernel at which the process dies, as a crash of LLVM makes it, is
-named by its seed, too.
+printed with its seed and its back end, and the exit status is 1. A kernel at which the process dies, as a crash of LLVM
+makes it, is named by its seed, too. Large kernels have one order of lanes on each back end, unless --thorough.
 """
 
 import argparse
 import itertools
+import os
 import signal
 import sys
+import tempfile
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 
 from drawloom.batch import interpret, interpret_ir, lower, parse_file
 from drawloom.batch.backends.cuda.kernel import DeviceKernel
 from drawloom.batch.backends.layout import ORDERS
-from drawloom.batch.backends.native import NativeKernel
-from drawloom.batch.backends.simd.compiler import load_c
-from drawloom.batch.backends.simd.emit import emit_file
-from drawloom.batch.backends.simd.isa import ISAS
-from drawloom.batch.backends.simd.native import SimdKernel, load_kernels
 from drawloom.batch.frontend.syntax import Kernel
-from drawloom.batch.ir.ir import Kernel as LoweredKernel
 from drawloom.batch.ir.parser import parse_kernel
 from drawloom.batch.ir.printer import show_kernel
 from drawloom.batch.ir.verifier import verify
 from drawloom.batch.kernels import READY, parse_ready
 from drawloom.cuda.clang import CompileError
 from drawloom.errors import Error
-from tests.batch.backends.ve_model import ModelKernel, load_on_model
 from tests.batch.cases import flat, make_arguments
 from tests.batch.mutations import damaged_kernel
 from tests.batch.random_kernels import Generator
 from tools import driver
-from tools.driver import Verdict
+from tools.batch_backends import BACKENDS, OPTIMISED, PACKS, Case, Headers, Runnable, precompile_headers
+from tools.driver import ERROR, Verdict
 
 WIDTHS = (4, 8, 16)
-PACKS = (1, 2, 4)
 REALS = {"float": np.float32, "double": np.float64}
 #: Unrolled steps of a hundred operations each: larger packs take minutes to compile.
 LARGEST_FRCG = 16
-#: Registers that random kernels with packs get: values beyond them are on the stack.
-FEW = 6
+#: A kernel of more InfReg-IR instructions, times its work-items, has one order of lanes on each back end, not three.
+#: Two of five random kernels are smaller, and have a tenth of all instructions.
+LARGE = 1000
+#: Of still larger kernels each back end runs a quarter: one of seven is such, and they have half of all instructions.
+LARGEST = 5000
+TURNS = 4
 #: A damaged kernel that takes longer to compile is a hang.
 MOST_SECONDS = 120
+#: What the oracles and CUDA C++ are called among the parts of a run; a device follows the latter.
+ORACLES = "oracles"
+CUDA = "CUDA C++, "
+#: Groups that machine code runs on at least: as many as the largest pack.
+GROUPS = max(PACKS)
 
 
-class Runnable(Protocol):
-    """Machine code of a kernel."""
+class Program:
+    """The random kernel of a seed. `groups` are how many run as CUDA C++, whose last warp may have threads left over;
+    machine code runs on at least one whole pack of them."""
 
-    def run(self, arguments: list[Any], first: int, last: int) -> None: ...
+    def __init__(self, seed: int, draw: type[Generator] = Generator) -> None:
+        generator = draw(seed)
+        self.seed = seed
+        self.text = generator.text
+        self.kernel = parse_file(generator.text, wg_size=generator.wg_size, file=f"seed {seed}")["drawn"]
+        self.groups = generator.groups
+        generator.groups = max(generator.groups, GROUPS)
+        self.most_groups = generator.groups
+        self.arguments = generator.arguments()
+        self.contract = seed % 2 == 0
+        self.lowered = lower(self.kernel, contract=self.contract)
+        self.expectations: dict[int, dict[str, Any]] = {}
 
+    def expect(self, groups: int) -> dict[str, Any]:
+        """Return the arguments as the first oracle leaves them after some groups."""
+        if groups not in self.expectations:
+            self.expectations[groups] = reference(self.kernel, groups, self.arguments, self.contract)
+        return self.expectations[groups]
 
-class Case(NamedTuple):
-    """A layout: the order of lanes, the groups that share vectors, the lanes of a vector (0: the machine's)."""
-
-    order: str
-    pack: int
-    width: int
-    depth_first: bool
-
-
-Backend = Callable[[LoweredKernel, list[Case]], list[Runnable]]
-
-
-def compile_by_llvm(kernel: LoweredKernel, cases: list[Case]) -> list[Runnable]:
-    return [
-        NativeKernel(kernel, c.order, c.pack, c.width, depth_first=c.depth_first, registers=FEW if c.pack > 1 else 0)
-        for c in cases
-    ]
-
-
-def compile_as_c(target: str, *options: str) -> Backend:
-    """Return the back end of an instruction set. The C compiler runs with few of its passes, which take long."""
-    isa = ISAS[target]
-
-    def compile(kernel: LoweredKernel, cases: list[Case]) -> list[Runnable]:
-        made = [
-            SimdKernel(kernel, isa, case.order, case.pack, case.width, depth_first=case.depth_first,
-                       streaming=case.pack == 2, name=f"case{number}")
-            for number, case in enumerate(cases)
+    def cases(self) -> list[Case]:
+        """Return a layout for each order of lanes."""
+        seed = self.seed
+        return [
+            Case(order, PACKS[(seed + number) % len(PACKS)], WIDTHS[(seed // 3 + number) % len(WIDTHS)],
+                 (seed + number) % 2 == 0)
+            for number, order in enumerate(ORDERS)
         ]  # fmt: skip
-        if not options:
-            load_kernels(made, "-O1")
-            return [*made]
-        library = load_c(emit_file([native.emitted for native in made], isa), isa, *options)
-        for native in made:
-            native.bind(library)
-        return [*made]
 
-    return compile
+    @property
+    def size(self) -> int:
+        return self.lowered.count() * self.kernel.wg_size
 
+    def has_turn(self, part: str) -> bool:
+        """Return whether a back end runs this kernel: one of the largest has its turn with every fourth seed."""
+        return self.size <= LARGEST or (self.seed + place_of(part)) % TURNS == 0
 
-def compile_for_ve(kernel: LoweredKernel, cases: list[Case]) -> list[Runnable]:
-    """Return kernels for SX-Aurora on the model of its intrinsics; every second one with packed floats."""
-    made = [
-        ModelKernel(kernel, case.order, case.pack, case.width, packed=(case.pack + number) % 2 == 0,
-                    depth_first=case.depth_first, streaming=case.pack == 2, name=f"case{number}")
-        for number, case in enumerate(cases)
-    ]  # fmt: skip
-    load_on_model(made)
-    return [*made]
+    def chosen_cases(self, part: str) -> list[Case]:
+        """Return the layouts for a back end: of a large kernel one, which is not that of the next back end."""
+        cases = self.cases()
+        if self.size <= LARGE:
+            return cases
+        # Packs go by the seed's remainder of 3, widths by that of the third.
+        return [cases[(self.seed // 9 + place_of(part)) % len(cases)]]
 
-
-#: The header with the model of the instructions, in place of the compiler's.
-MODEL = Path(__file__).parents[1] / "tests/batch/backends/model"
-BACKENDS: dict[str, Backend] = {
-    "llvm": compile_by_llvm,
-    **{name: compile_as_c(name) for name in ISAS},
-    **{f"{name} model": compile_as_c(name, "-O0", "-march=x86-64", f"-I{MODEL}") for name in ISAS},
-    "ve model": compile_for_ve,
-}
+    def describe(self, way: object, fault: str) -> str:
+        return f"{self.text}\ngroups of {self.kernel.wg_size}, {way}: {fault}"
 
 
-def check(
-    seed: int, backend: str = "llvm", largest: int | None = None, draw: type[Generator] = Generator
-) -> str | None:
-    """Return what is wrong with the kernel of a seed, or ""; None for a kernel of more than `largest` instructions."""
-    generator = draw(seed)
-    kernel = parse_file(generator.text, wg_size=generator.wg_size, file=f"seed {seed}")["drawn"]
-    arguments = generator.arguments()
-    contract = seed % 2 == 0
-    lowered = lower(kernel, contract=contract)
-    if largest is not None and lowered.count() > largest:
-        return None
-    verify(lowered)
-    expected = copied(arguments)
-    interpret(kernel, generator.groups, expected, contract=contract)
-    found = copied(arguments)
-    interpret_ir(lowered, generator.groups, found)
-    fault = difference(expected, found)
+def place_of(part: str) -> int:
+    """Return the place of a back end among all, whichever are asked for."""
+    return [*BACKENDS, CUDA].index(CUDA if part.startswith(CUDA) else part)
+
+
+def check_oracles(program: Program) -> str:
+    """Return how the oracles differ, or how InfReg-IR does not parse back, or nothing."""
+    verify(program.lowered)
+    found = copied(program.arguments)
+    interpret_ir(program.lowered, program.most_groups, found)
+    fault = difference(program.expect(program.most_groups), found)
     if fault:
-        return f"{generator.text}\ngroups of {generator.wg_size}, InfReg-IR: {fault}"
-    text = show_kernel(lowered, 1 + seed % 2)
-    if show_kernel(parse_kernel(text), 1 + seed % 2) != text:
-        return f"{generator.text}\nparses back from its InfReg-IR to another kernel"
-    cases = [
-        Case(order, PACKS[(seed + number) % len(PACKS)], WIDTHS[(seed // 3 + number) % len(WIDTHS)],
-             (seed + number) % 2 == 0)
-        for number, order in enumerate(ORDERS)
-    ]  # fmt: skip
-    for case, native in zip(cases, BACKENDS[backend](lowered, cases)):
-        groups = generator.groups // case.pack * case.pack
-        found = run_native(kernel, native, groups, arguments)
-        fault = difference(reference(kernel, groups, arguments, contract), found)
-        if fault:
-            return f"{generator.text}\ngroups of {generator.wg_size}, {case}: {fault}"
+        return program.describe("InfReg-IR", fault)
+    columns = 1 + program.seed % 2
+    text = show_kernel(program.lowered, columns)
+    if show_kernel(parse_kernel(text), columns) != text:
+        return f"{program.text}\nparses back from its InfReg-IR to another kernel"
     return ""
 
 
-def check_cuda(seed: int, device: str) -> str:
-    """Return what is wrong with the kernel of a seed as CUDA C++ on a device, or nothing."""
-    generator = Generator(seed)
-    kernel = parse_file(generator.text, wg_size=generator.wg_size, file=f"seed {seed}")["drawn"]
-    arguments = generator.arguments()
-    contract = seed % 2 == 0
-    expected = reference(kernel, generator.groups, arguments, contract)
-    found = copied(arguments)
-    DeviceKernel(kernel, device, contract=contract)(*found.values(), groups=generator.groups)
-    fault = difference(expected, found)
-    return f"{generator.text}\ngroups of {generator.wg_size}, CUDA C++: {fault}" if fault else ""
+def check_machine_code(program: Program, backend: str, cases: list[Case], headers: Headers | None = None) -> str:
+    """Return what is wrong with a kernel's machine code for some layouts, or nothing."""
+    # Contraction goes by the seed's remainder of 2.
+    compiled = BACKENDS[backend].compile(program.lowered, cases, program.seed // 2, headers)
+    for case, native in zip(cases, compiled, strict=True):
+        groups = program.most_groups // case.pack * case.pack
+        found = run_native(program.kernel, native, groups, program.arguments)
+        fault = difference(program.expect(groups), found)
+        if fault:
+            return program.describe(f"{backend}, {case}", fault)
+    return ""
+
+
+def check_cuda(program: Program, device: str) -> str:
+    """Return what is wrong with a kernel as CUDA C++ on a device, or nothing."""
+    found = copied(program.arguments)
+    DeviceKernel(program.kernel, device, contract=program.contract)(*found.values(), groups=program.groups)
+    fault = difference(program.expect(program.groups), found)
+    return program.describe(CUDA + device, fault) if fault else ""
+
+
+def check(seed: int, part: str = "llvm", draw: type[Generator] = Generator) -> str:
+    """Return what is wrong with the kernel of a seed in every order of lanes, after the oracles, or nothing.
+
+    Args:
+        seed: The seed of the kernel.
+        part: A back end, or `CUDA` and a device.
+        draw: What draws the kernel.
+    """
+    program = Program(seed, draw)
+    fault = check_oracles(program)
+    if fault:
+        return fault
+    if part.startswith(CUDA):
+        return check_cuda(program, part.removeprefix(CUDA))
+    return check_machine_code(program, part, program.cases())
 
 
 def check_mutated(seed: int) -> tuple[str, bool]:
@@ -226,14 +225,14 @@ def check_ready_kernels(backend: str) -> int:
             for order, pack in itertools.product(ORDERS, PACKS)
             if name != "frcg" or size * pack <= LARGEST_FRCG
         ]
-        for case, native in zip(cases, BACKENDS[backend](lowered, cases) if cases else []):
+        for case, native in zip(cases, BACKENDS[backend].compile(lowered, cases)):
             arguments = make_arguments(name, size, 2 * case.pack, dtype, seed=size)
             expected = reference(kernel, 2 * case.pack, flat(arguments), True)
             fault = difference(expected, run_native(kernel, native, 2 * case.pack, flat(arguments)))
             if fault:
-                print(f"{name}, {real}, groups of {size}, {case}: {fault}")
+                print(f"{name}, {real}, groups of {size}, {backend}, {case}: {fault}")
                 return 1
-        print(f"{name}, {real}, groups of {size}: every order and pack agrees", flush=True)
+        print(f"{name}, {real}, groups of {size}, {backend}: every order and pack agrees", flush=True)
     return 0
 
 
@@ -273,35 +272,101 @@ def difference(expected: dict[str, Any], found: dict[str, Any]) -> str:
     return ""
 
 
-def check_as_asked(seed: int, options: argparse.Namespace) -> list[Verdict]:
-    """Check a seed in the way that the options ask for."""
+def check_damaged(seed: int) -> list[Verdict]:
     warnings.simplefilter("error")
-    if options.mutated:
-        fault, is_refused = check_mutated(seed)
-        return [Verdict(fault, counts={"refused with a place": int(is_refused)})]
-    if options.cuda:
-        return [Verdict(check_cuda(seed, options.cuda))]
+    fault, is_refused = check_mutated(seed)
+    return [Verdict(fault, counts={"refused with a place": int(is_refused)})]
+
+
+def check_parts(
+    seed: int, parts: list[str], largest: int | None, is_thorough: bool, headers: Headers | None
+) -> Iterator[Verdict]:
+    """Check a seed in every part, one after the other.
+
+    Args:
+        seed: The seed of the kernel.
+        parts: The ways to run it; the first one is the oracles.
+        largest: Refuse a kernel of more InfReg-IR instructions.
+        is_thorough: Whether large kernels have every order of lanes, and run on every back end, too.
+        headers: The options that make C compilers use precompiled headers.
+    """
+    warnings.simplefilter("error")
+    start = processor_seconds()
+    program = Program(seed)
+    if largest is not None and program.lowered.count() > largest:
+        yield from [Verdict(refused=f"more than {largest} instructions")] * len(parts)
+        return
+    for part in parts:
+        verdict = judge(program, part, is_thorough, headers)
+        end = processor_seconds()
+        yield verdict._replace(counts={"milliseconds of processor time": round(1000 * (end - start))})
+        start = end
+        if part == ORACLES and verdict.message:
+            yield from [Verdict(refused="the oracles differ")] * (len(parts) - 1)
+            return
+
+
+def judge(program: Program, part: str, is_thorough: bool, headers: Headers | None) -> Verdict:
+    """Check a part; an exception is a failure of this part alone."""
     try:
-        found = check(seed, options.backend, options.largest)
+        if part == ORACLES:
+            return Verdict(check_oracles(program))
+        if not is_thorough and not program.has_turn(part):
+            return Verdict(refused=f"one of the largest kernels, of which one in {TURNS} runs")
+        if part.startswith(CUDA):
+            # The device optimises as often as the C compiler of kernels does. This process is that of the fuzzer.
+            os.environ["DRAWLOOM_OPTIMIZE"] = "1" if program.seed // 2 % OPTIMISED == OPTIMISED - 1 else "0"
+            return Verdict(check_cuda(program, part.removeprefix(CUDA)))
+        cases = program.cases() if is_thorough else program.chosen_cases(part)
+        return Verdict(check_machine_code(program, part, cases, headers))
     except CompileError as error:
-        if "internal compiler error" not in str(error):
-            raise
-        return [Verdict(refused="the C compiler fails with an internal error")]
-    return [Verdict(refused=f"more than {options.largest} instructions") if found is None else Verdict(found)]
+        if "internal compiler error" in str(error):
+            return Verdict(refused="the C compiler fails with an internal error")
+        return Verdict(program.describe(part, f"{error}\n{traceback.format_exc()}"), kind=ERROR)
+    except Exception:
+        return Verdict(program.describe(part, traceback.format_exc()), kind=ERROR)
+
+
+def processor_seconds() -> float:
+    """Return the processor time of this process and of compilers that it has run."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def fuzz(options: argparse.Namespace, backends: list[str]) -> int:
+    """Check random kernels. Compilers and the cache, which keeps CUDA's headers, have a folder of their own."""
+    parts = [ORACLES, *backends, *([CUDA + options.cuda] if options.cuda else [])]
+    with tempfile.TemporaryDirectory(prefix="drawloom-fuzz-") as folder:
+        # The processes that check inherit these.
+        os.environ |= {"DRAWLOOM_CACHE": "on", "DRAWLOOM_CACHE_DIR": folder, "TMPDIR": folder}
+        headers = precompile_headers(Path(folder), backends)
+        check_seed = partial(
+            check_parts, parts=parts, largest=options.largest, is_thorough=options.thorough, headers=headers
+        )
+        return driver.run(options, parts, check_seed, partial(report, parts))
+
+
+def report(parts: list[str], seed: int, place: int, message: str) -> None:
+    print(f"\nseed {seed}, {parts[place]}: {message}", flush=True)
 
 
 def main() -> int:
     parser = driver.arguments(__doc__, "fuzz_batch")
     parser.add_argument("--kernels", action="store_true", help="the ready kernels, not random ones")
     parser.add_argument("--mutated", action="store_true", help="damaged kernels, which are parsed and lowered")
-    parser.add_argument("--cuda", metavar="DEVICE", help="run CUDA C++ on a device, not machine code: cpu, cuda:0")
-    parser.add_argument("--backend", choices=BACKENDS, default="llvm", help="what makes machine code (default: llvm)")
+    parser.add_argument("--cuda", metavar="DEVICE", help="run CUDA C++ on a device, too: cpu, cuda:0")
+    parser.add_argument("--backend", nargs="+", choices=BACKENDS,
+                        help="what makes machine code (default: llvm, nothing with --cuda)")  # fmt: skip
     parser.add_argument("--largest", type=int, metavar="N", help="skip kernels of more than N InfReg-IR instructions")
+    parser.add_argument("--thorough", action="store_true", help="every order of lanes for large kernels, too")
     options = parser.parse_args()
-    if options.kernels:
-        return check_ready_kernels_in_cuda(options.cuda) if options.cuda else check_ready_kernels(options.backend)
-    name = "damaged" if options.mutated else f"CUDA C++, {options.cuda}" if options.cuda else options.backend
-    return driver.run(options, [name], partial(check_as_asked, options=options), driver.say)
+    backends = options.backend or ([] if options.cuda else ["llvm"])
+    if options.mutated:
+        return driver.run(options, ["damaged"], check_damaged, driver.say)
+    if not options.kernels:
+        return fuzz(options, backends)
+    statuses = [check_ready_kernels(backend) for backend in backends]
+    return max([*statuses, *([check_ready_kernels_in_cuda(options.cuda)] if options.cuda else [])])
 
 
 if __name__ == "__main__":

@@ -7,7 +7,10 @@ import json
 import multiprocessing
 import os
 import signal
+import subprocess
 import time
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -25,6 +28,18 @@ def two_parts(seed: int) -> list[Verdict]:
     if seed == 6:
         return [Verdict(refused="even"), Verdict()]
     return [Verdict("is two" if seed == 2 else "", counts={"sum": seed}), Verdict()]
+
+
+def one_by_one(seed: int) -> Iterator[Verdict]:
+    """Seeds at whose second part of three the process ends, an exception is raised, or nothing comes."""
+    yield Verdict()
+    if seed == 1:
+        os._exit(7)
+    if seed == 2:
+        raise ValueError("two")
+    if seed == 3:
+        time.sleep(100)
+    yield from [Verdict(), Verdict()]
 
 
 def hanging(seed: int) -> list[Verdict]:
@@ -48,10 +63,28 @@ def test_failures_of_every_kind_are_reported_and_recorded(tmp_path: Path, capsys
     assert seen == [(2, 0, "is two"), (3, 0, died), (3, 1, died), (5, 0, raised), (5, 1, raised)]
     kept = json.loads((tmp_path / "record.json").read_text())
     assert kept["a"] | {"date": ""} == {
-        "first": 0, "next": 8, "ran": 7, "failed": [2, 3, 5], "refused": {"even": 1}, "counts": {"sum": 14}, "date": "",
+        "first": 0, "next": 8, "ran": 7, "failed": [2, 3, 5], "kinds": {"different": 1, "crashed": 1, "errors": 1},
+        "refused": {"even": 1}, "counts": {"sum": 14}, "date": "",
     }  # fmt: skip
     assert kept["b"]["failed"] == [3, 5] and kept["b"]["ran"] == 8
-    assert "a: 7 programs from seed 0 to 7 ran, 3 failed (2, 3, 5); 1 not supported" in capsys.readouterr().out
+    assert (
+        "a: 7 programs from seed 0 to 7 ran: 4 passed, "
+        "3 failed (2, 3, 5; 1 different, 1 errors, 1 crashed, 0 hung); 1 refused\n"
+    ) in capsys.readouterr().out
+
+
+def test_parts_that_have_an_answer_keep_it_when_the_process_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver, "PATIENCE", 2.0)
+    answers = dict(driver.verdicts_of(range(5), 2, one_by_one, 3))
+    assert answers[0] == answers[4] == [Verdict()] * 3
+    for seed, kind, message in (
+        (1, "crashed", "the process died with status 7"),
+        (2, "errors", "ValueError: two"),
+        (3, "hung", "no answer for 2 seconds"),
+    ):
+        first, lost, last = answers[seed]
+        assert first == Verdict() and last == Verdict(refused=driver.NOT_REACHED)
+        assert (lost.kind, lost.message.splitlines()[0]) == (kind, message)
 
 
 def test_a_run_goes_on_behind_the_recorded_seeds(tmp_path: Path) -> None:
@@ -78,7 +111,7 @@ def test_a_new_run_keeps_the_records_of_others(tmp_path: Path) -> None:
 def test_a_seed_that_hangs_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver, "PATIENCE", 1.0)
     answers = dict(driver.verdicts_of(range(1, 2), 1, hanging, 1))
-    assert answers == {1: [Verdict("no answer for 1 seconds")]}
+    assert answers == {1: [Verdict("no answer for 1 seconds", kind="hung")]}
 
 
 def test_a_run_that_is_ended_keeps_its_record(tmp_path: Path) -> None:
@@ -90,6 +123,35 @@ def test_a_run_that_is_ended_keeps_its_record(tmp_path: Path) -> None:
         driver.run(given(tmp_path, "--count", "8"), ["a", "b"], two_parts, ended)
     kept = json.loads((tmp_path / "record.json").read_text())["a"]
     assert kept["next"] == 3 and kept["failed"] == [2]
+
+
+def test_an_interrupted_run_prints_and_records_what_was_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(seed: int, part: int, message: str) -> None:
+        raise KeyboardInterrupt
+
+    assert driver.run(given(tmp_path, "--count", "8"), ["a", "b"], two_parts, interrupted) == 1
+    assert "a: 3 programs from seed 0 to 2 ran: 2 passed, 1 failed (2;" in capsys.readouterr().out
+    assert json.loads((tmp_path / "record.json").read_text())["a"]["failed"] == [2]
+
+
+def start_a_process_and_hang(seed: int, place: Path) -> list[Verdict]:
+    place.write_text(str(subprocess.Popen(["sleep", "1000"]).pid))
+    time.sleep(100)
+    return [Verdict()]
+
+
+def test_what_a_lost_process_has_started_ends_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver, "PATIENCE", 2.0)
+    place = tmp_path / "number"
+    answers = dict(driver.verdicts_of(range(1), 1, partial(start_a_process_and_hang, place=place), 1))
+    assert answers[0][0].kind == "hung"
+    status = Path("/proc", place.read_text(), "stat")
+    deadline = time.monotonic() + 10
+    while status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z":  # nobody may wait for it
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def test_no_seed_begins_behind_the_limit_of_time(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from drawloom.batch.kernels import parse_ready, read_text
 from drawloom.errors import DataError, DeviceError, LaunchError, UnsupportedError
 from drawloom.runtime.module import load
 from tests.batch.cases import Arguments, check_result, copied, flat, make_arguments, same
-from tools.fuzz_batch import check_cuda
+from tools.fuzz_batch import CUDA, check
 
 pytest.importorskip("pycparser")
 pytestmark = pytest.mark.usefixtures("clang")
@@ -72,7 +72,7 @@ def test_ready_kernels(device: str, name: str, size: int, real: str, groups: int
 
 @pytest.mark.parametrize("seed", range(12))
 def test_random_kernels(seed: int) -> None:
-    assert check_cuda(seed, "cpu" if seed in (4, 8) else "reference") == ""
+    assert check(seed, CUDA + ("cpu" if seed in (4, 8) else "reference")) == ""
 
 
 @pytest.fixture(scope="module")

@@ -1,15 +1,13 @@
 """SX-Aurora's C on this machine: compiled with the model of its intrinsics (model/velintrin.h), and loaded."""
 
 import ctypes
-import tempfile
 import threading
 from pathlib import Path
 from typing import Any
 
 from drawloom.batch.backends.native import C_TYPES
-from drawloom.batch.backends.simd.compiler import OPTIONS, find_c_compiler
+from drawloom.batch.backends.simd.compiler import OPTIONS, find_c_compiler, load_by
 from drawloom.batch.backends.ve.kernel import VeKernel, emit_file
-from drawloom.cuda.clang import run
 
 MODEL = Path(__file__).parent / "model"
 #: gcc -O0 gives each of thousands of vectors 2 KiB of its own on the stack.
@@ -37,14 +35,15 @@ class ModelKernel(VeKernel):
         thread.join()
 
 
+def command_on_model(*options: str, compiler: tuple[str, ...] = ()) -> list[str]:
+    """Return the command of a compilation with the model; more of the compiler's options win. The C compiler is that of
+    kernels unless another one is given."""
+    return [*(compiler or find_c_compiler()), *OPTIONS, "-O0", f"-I{MODEL}", *options]
+
+
 def load_text(text: str, *options: str) -> ctypes.CDLL:
     """Compile C for SX-Aurora with the model and load it."""
-    with tempfile.TemporaryDirectory(prefix="drawloom-ve-") as folder:
-        source, library = Path(folder, "kernel.c"), Path(folder, "kernel.so")
-        source.write_text(text, encoding="utf-8")
-        command = [*find_c_compiler(), *OPTIONS, "-O0", f"-I{MODEL}", *options]
-        run([*command, str(source), "-lm", "-o", str(library)], [])
-        return ctypes.CDLL(str(library))
+    return load_by(command_on_model(*options), text)
 
 
 def load_on_model(kernels: list[ModelKernel], *options: str) -> None:

@@ -10,6 +10,7 @@ import os
 import shlex
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -33,6 +34,15 @@ def find_c_compiler() -> tuple[str, ...]:
     return (gcc,) if gcc is not None else find_clang().c
 
 
+def command_for(isa: Isa, *options: str) -> list[str]:
+    """Return the command of a compilation for an instruction set; more of the compiler's options win.
+
+    Raises:
+        UnsupportedError: There is no C compiler.
+    """
+    return [*find_c_compiler(), *OPTIONS, f"-march={isa.march}", *options]
+
+
 def load_c(text: str, isa: Isa, *options: str) -> ctypes.CDLL:
     """Compile C for an instruction set and load it.
 
@@ -45,10 +55,18 @@ def load_c(text: str, isa: Isa, *options: str) -> ctypes.CDLL:
         UnsupportedError: There is no C compiler.
         CompileError: The compiler refuses the text.
     """
+    return load_by(command_for(isa, *options), text)
+
+
+def load_by(command: Sequence[str], text: str) -> ctypes.CDLL:
+    """Compile C by the command of a compiler, as `command_for` returns them, and load it.
+
+    Raises:
+        CompileError: The compiler refuses the text.
+    """
     with tempfile.TemporaryDirectory(prefix="drawloom-batch-") as folder:
         source, library = Path(folder, "kernel.c"), Path(folder, "kernel.so")
         source.write_text(text, encoding="utf-8")
-        command = [*find_c_compiler(), *OPTIONS, f"-march={isa.march}", *options]
         run([*command, str(source), "-lm", "-o", str(library)], [])
         # The file may go once it is loaded: the process keeps its pages.
         return ctypes.CDLL(str(library))
