@@ -5,8 +5,9 @@
     avx512 model, avx2 model   the same C on a model of the intrinsics in portable C
     ve model                   C for SX-Aurora on a model of its intrinsics
 
-The models are compiled without optimisation, by clang if there is one: it takes less than half of gcc's time. C with
-intrinsics is compiled by the compiler that kernels have, as fast as it can be, and now and then as kernels are.
+The models are compiled without optimisation, by clang if there is one: it takes less than half of gcc's time. So are
+most large kernels in C with intrinsics. The others are compiled by the compiler that kernels have, as fast as it can,
+and now and then as kernels are.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -33,10 +34,11 @@ FEW: Final = 6
 #: The header with the model of the instructions, in place of the compiler's.
 MODEL: Final = Path(__file__).parents[1] / "tests/batch/backends/model"
 MODEL_OPTIONS: Final = ("-O0", "-march=x86-64", f"-I{MODEL}")
-#: What gcc takes the least time with: half of that of -O1, and less than that of -O0.
+#: What gcc takes the least time with: half of that of -O1, and no more than that of -O0.
 FAST: Final = "-Og"
-#: One compilation of so many is with the options of kernels.
+#: One compilation of so many is with the options of kernels, and one of so many of large kernels by their compiler.
 OPTIMISED: Final = 16
+BY_KERNELS_COMPILER: Final = 8
 
 
 class Runnable(Protocol):
@@ -55,21 +57,22 @@ class Case(NamedTuple):
 
 
 class Backend(NamedTuple):
-    """What makes machine code of a kernel. Where that is C, `emit` prints what was made, `commands` are those of a C
-    compiler that kernels take in turn, and `includes` the lines of the headers that it reads every time."""
+    """What makes machine code of a kernel. Where that is C, `emit` prints what was made, `commands` are those of C
+    compilers that small or large kernels take in turn, and `includes` the lines of the headers that they read."""
 
     make: Callable[[Kernel, Sequence[Case]], list[Any]]
     emit: Callable[[list[Any]], str] | None = None
-    commands: Callable[[], list[list[str]]] = list
+    commands: Callable[[bool], list[list[str]]] = lambda is_large: []
     includes: tuple[str, ...] = ()
 
     def compile(
-        self, kernel: Kernel, cases: Sequence[Case], turn: int = 0, headers: "Headers | None" = None
-    ) -> list[Runnable]:
+        self, kernel: Kernel, cases: Sequence[Case], turn: int = 0, is_large: bool = False,
+        headers: "Headers | None" = None,
+    ) -> list[Runnable]:  # fmt: skip
         """Compile a kernel for some layouts, by the command whose turn it is, with headers that are precompiled."""
         made = self.make(kernel, cases)
         if self.emit is not None and made:
-            commands = self.commands()
+            commands = self.commands(is_large)
             command = commands[turn % len(commands)]
             bind(made, [*command, *(headers or {}).get(tuple(command), ())], self.emit)
         return made
@@ -83,7 +86,8 @@ def precompile_headers(folder: Path, backends: Sequence[str]) -> Headers:
     """Precompile the headers of back ends that print C, in files of a folder."""
     headers: dict[tuple[str, ...], tuple[str, ...]] = {}
     for name in backends:
-        for command in map(tuple, BACKENDS[name].commands()):
+        commands = BACKENDS[name].commands
+        for command in map(tuple, commands(False) + commands(True)):
             if command not in headers:
                 headers[command] = precompile(folder, f"headers{len(headers)}", BACKENDS[name].includes, command)
     return headers
@@ -148,8 +152,12 @@ def find_fast_compiler() -> tuple[str, ...]:
 def c_backend(isa: Isa) -> Backend:
     """Return the back end of an instruction set of this CPU."""
 
-    def commands() -> list[list[str]]:
-        return [*[command_for(isa, FAST)] * (OPTIMISED - 1), command_for(isa)]
+    def commands(is_large: bool) -> list[list[str]]:
+        fast, full = command_for(isa, FAST), command_for(isa)
+        if not is_large:
+            return [*[fast] * (OPTIMISED - 1), full]
+        by_clang = [*find_fast_compiler(), *OPTIONS, f"-march={isa.march}", "-O0"]
+        return [*[by_clang] * (BY_KERNELS_COMPILER - 1), fast]
 
     return Backend(partial(make_native_c, isa=isa), partial(emit_file, isa=isa), commands, INCLUDES)
 
@@ -157,13 +165,13 @@ def c_backend(isa: Isa) -> Backend:
 def model_backend(isa: Isa) -> Backend:
     """Return the back end of the model of an instruction set."""
 
-    def commands() -> list[list[str]]:
+    def commands(is_large: bool) -> list[list[str]]:
         return [[*find_fast_compiler(), *OPTIONS, *MODEL_OPTIONS]]
 
     return Backend(partial(make_c, isa=isa), partial(emit_file, isa=isa), commands, INCLUDES)
 
 
-def commands_on_ve_model() -> list[list[str]]:
+def commands_on_ve_model(is_large: bool) -> list[list[str]]:
     return [command_on_model(compiler=find_fast_compiler())]
 
 

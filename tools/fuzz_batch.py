@@ -53,8 +53,8 @@ LARGEST_FRCG = 16
 #: A kernel of more InfReg-IR instructions, times its work-items, has one order of lanes on each back end, not three.
 #: Two of five random kernels are smaller, and have a tenth of all instructions.
 LARGE = 1000
-#: Of still larger kernels each back end runs a quarter: one of seven is such, and they have half of all instructions.
-LARGEST = 5000
+#: Of still larger kernels each back end runs a quarter: one of four is such, and they have two thirds of all instructions.
+LARGEST = 3000
 TURNS = 4
 #: A damaged kernel that takes longer to compile is a hang.
 MOST_SECONDS = 120
@@ -140,7 +140,8 @@ def check_oracles(program: Program) -> str:
 def check_machine_code(program: Program, backend: str, cases: list[Case], headers: Headers | None = None) -> str:
     """Return what is wrong with a kernel's machine code for some layouts, or nothing."""
     # Contraction goes by the seed's remainder of 2.
-    compiled = BACKENDS[backend].compile(program.lowered, cases, program.seed // 2, headers)
+    turn, is_large = program.seed // 2, program.size > LARGE
+    compiled = BACKENDS[backend].compile(program.lowered, cases, turn, is_large, headers)
     for case, native in zip(cases, compiled, strict=True):
         groups = program.most_groups // case.pack * case.pack
         found = run_native(program.kernel, native, groups, program.arguments)

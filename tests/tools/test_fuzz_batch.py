@@ -42,8 +42,9 @@ def test_gcc_takes_the_precompiled_headers(name: str, tmp_path: Path) -> None:
     if "gcc" not in find_c_compiler()[0]:
         pytest.skip("gcc alone tells which precompiled headers it takes")
     headers = precompile_headers(tmp_path, [name])
-    assert len(headers) == 2, "for both levels of optimisation"
-    for command, options in headers.items():
+    by_gcc = {command: options for command, options in headers.items() if command[0] == find_c_compiler()[0]}
+    assert len(by_gcc) >= 2, "for both levels of optimisation"
+    for command, options in by_gcc.items():
         assert are_taken([*command, *options], BACKENDS[name].includes, tmp_path)
         assert not are_taken([*command, *options, "-march=x86-64-v2"], BACKENDS[name].includes, tmp_path)
 
