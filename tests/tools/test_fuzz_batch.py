@@ -117,7 +117,7 @@ def test_the_largest_kernels_run_on_every_back_end_in_turn(monkeypatch: pytest.M
 @pytest.mark.usefixtures("clang")
 def test_one_run_counts_every_back_end(tmp_path: Path) -> None:
     words = ["--count", "2", "--seed", str(SMALL), "--jobs", "1", "--out", str(tmp_path)]
-    words += ["--backend", "llvm", "avx2 model", "--cuda", "cpu"]
+    words += ["--thorough", "--backend", "llvm", "avx2 model", "--cuda", "cpu"]
     done = subprocess.run(
         [sys.executable, "-m", "tools.fuzz_batch", *words], cwd=ROOT, capture_output=True, text=True, check=True
     )
