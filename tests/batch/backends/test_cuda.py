@@ -157,7 +157,7 @@ def test_a_store_before_a_loop_is_waited_for_after_it() -> None:
     a = np.random.default_rng(0).random(5 * 16).astype(np.float32)
     run_text(text, 4, 5, {"turns": 2, "a": a, "b": np.zeros(20, np.float32)}, "reference")
     after_loop = emit_cuda(batch.lower(batch.parse_file(text, wg_size=4)["k"])).text.rpartition("\n    }\n")[2]
-    assert after_loop.startswith("    __syncwarp(warp);\n    const float")
+    assert after_loop.startswith("    __syncwarp(warp);\n    float")
 
 
 def test_groups_that_overlap_or_leave_gaps() -> None:
@@ -267,14 +267,15 @@ def test_conversions_saturate_and_integers_wrap() -> None:
     run_text(text, 8, 3, arguments)
 
 
-def test_integers_that_are_chosen_from_integers_compile_in_no_time() -> None:
-    """For each use of a `const` integer, clang 22 looked at the two integers of `m ? x : y` that it is: 2^60 times."""
-    text = """__kernel void k(const int *a, int *b) {
-        int x = a[get_global_id()], y = x * x;
-        for (int i = 0; i < 90; ++i) if ((get_local_id() + i) % 3) { int z = x; x = y; y = z; }
+@pytest.mark.parametrize("type", ["int", "float"])
+def test_numbers_that_are_chosen_from_numbers_compile_in_no_time(type: str) -> None:
+    """For each use of a `const` number, clang 22 looked at the two numbers of `m ? x : y` that it is: 2^60 times."""
+    text = f"""__kernel void k(const {type} *a, {type} *b) {{
+        {type} x = a[get_global_id()], y = x * x;
+        for (int i = 0; i < 90; ++i) if ((get_local_id() + i) % 3) {{ {type} z = x; x = y; y = z; }}
         b[get_global_id()] = x;
-    }"""
-    a = np.arange(8, dtype=np.int32)
+    }}"""
+    a = np.arange(8).astype({"int": np.int32, "float": np.float32}[type])
     run_text(text, 8, 1, {"a": a, "b": np.zeros_like(a)})
 
 
@@ -308,7 +309,7 @@ def test_matrices_are_read_and_written_by_neighbouring_threads() -> None:
 
 def test_a_sum_needs_no_shared_memory() -> None:
     text = text_of("gema", 16)
-    assert "const float v50_15 = at_mat_a_0[lane + 15 * live];" in text
+    assert "float v50_15 = at_mat_a_0[lane + 15 * live];" in text
     assert "__shared__" not in text
     assert "__syncwarp" not in text
 

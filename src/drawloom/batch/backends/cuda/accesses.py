@@ -1,9 +1,9 @@
 """Loads and stores of InfReg-IR as C++: direct ones, and those that a warp makes together through shared memory.
 
-    direct    const float v1_3 = a0[3];                          a0 = arg_a + (group * 64 + wi * 8), made once
-    masked    const float v1_3 = m2 && v0 ? a0[3] : 0.0f;
-    staged    f1[j] = a0[k]; ... tile[k + k / 8] = f1[j]; ... __syncwarp(warp); const float v1_3 = tile[at0 + 3];
-    streamed  const float v1_3 = a0[lane + 3 * live];
+    direct    float v1_3 = a0[3];                          a0 = arg_a + (group * 64 + wi * 8), made once
+    masked    float v1_3 = m2 && v0 ? a0[3] : 0.0f;
+    staged    f1[j] = a0[k]; ... tile[k + k / 8] = f1[j]; ... __syncwarp(warp); float v1_3 = tile[at0 + 3];
+    streamed  float v1_3 = a0[lane + 3 * live];
 
 `tiles.py` says what is staged, `streams.py` what is streamed. Of several items that store to one place the highest one
 wins. Where places are known at compile time, the others do not store. Elsewhere `__match_any_sync` finds the items with

@@ -1,8 +1,8 @@
 """InfReg-IR to CUDA C++ (paper, section 4.2.1): a thread is a work-item, a column of an InfReg is one of its variables.
 
     before: %3 = permute <(2, 0), (2, 1), ...> %1;  %4 = fma %2, %3, %0
-    after:  const float v3_0 = __shfl_sync(members, v1_0, base + 2); ...
-            const float v4_0 = __fmaf_rn(v2_0, v3_0, v0_0); ...
+    after:  float v3_0 = __shfl_sync(members, v1_0, base + 2); ...
+            float v4_0 = __fmaf_rn(v2_0, v3_0, v0_0); ...
 
 A warp runs 32 / WG_SIZE groups, rounded down; threads that are left over return, as do those of groups beyond the last.
 `members` is the mask of a group's threads, `warp` that of all that run. Items that do something others do not, an
@@ -27,7 +27,6 @@ from drawloom.batch.backends.cuda.indices import OtherItem, OwnElement, classify
 from drawloom.batch.backends.cuda.items import ItemNumbers
 from drawloom.batch.backends.cuda.moves import is_own, plan_shuffles
 from drawloom.batch.backends.cuda.operations import (
-    FLOAT_LETTERS,
     PRELUDE,
     SATURATE,
     TYPES,
@@ -145,10 +144,10 @@ class Emitter:
         return f"t{self.temporaries}"
 
     def define(self, type: str, expression: str, name: str = "") -> str:
-        """Declare a value. Integers are not `const`: for each use of a `const` integer, clang looks at both operands of
+        """Declare a value. None is `const`: for each use of a `const` number, clang looks at both operands of a choice
         `m ? x : y` in its initial value, and so on through those, which takes for ever."""
         name = name or self.temporary()
-        self.line(f"{'const ' if type in FLOAT_LETTERS else ''}{TYPES[type]} {name} = {expression};")
+        self.line(f"{TYPES[type]} {name} = {expression};")
         return name
 
     def column_name(self, value: Value, column: int) -> str:
