@@ -130,7 +130,7 @@ class Kernel:
 
     def take(self, choice: Choice) -> None:
         """Use a layout from now on."""
-        self.order, self.pack, self.depth_first, self.cycles = choice
+        self.order, self.pack, self.depth_first, self.cycles = choice[:4]
         self.compiled: dict[Layout, LoadedKernel | SimdKernel] = {}
         for name in OF_LAYOUT:
             self.__dict__.pop(name, None)
