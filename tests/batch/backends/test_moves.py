@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from benchmarks.common.batch_moves import MOVES, moves_up_to
-from drawloom.batch import lower
+from drawloom.batch import lower, parse_file
 from drawloom.batch.backends.chunk_ir import Chunk, ChunkProgram
+from drawloom.batch.backends.chunking import cut_into_chunks
+from drawloom.batch.backends.layout import Layout
 from drawloom.batch.backends.moves import Row, Source, assemble
 from drawloom.batch.backends.native import NativeKernel
 from drawloom.batch.kernels import parse_ready
@@ -129,3 +131,16 @@ def test_parts_of_a_transposition_stand_one_after_the_other() -> None:
         (part[chunk.number],) = {part[operand.number] for operand in chunk.operands}
         parts.append(part[chunk.number])
     assert parts == sorted(parts)
+
+
+@pytest.mark.parametrize("order", ["columns", "interleaved"])
+def test_a_triangle_is_loaded_by_whole_vectors(order: str) -> None:
+    """`trsm` of 4 doubles took five times as long with a gather for each element of the triangle."""
+    program = cut_into_chunks(lower(parse_ready("trsm", wg_size=4)), Layout(order, 8, 8))
+    assert "gather" not in [chunk.op for chunk in program.block]
+
+
+def test_few_elements_of_many_are_gathered() -> None:
+    text = "__kernel void k(const double *a, double *b) { b[get_global_id()] = a[get_global_id() * 3]; }"
+    kernel = lower(parse_file(text, wg_size=4)["k"])
+    assert "gather" in [chunk.op for chunk in cut_into_chunks(kernel, Layout("rows", 2, 8)).block]

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,8 @@ from drawloom.batch.backends.chunk_ir import Place
 from drawloom.batch.backends.layout import Layout
 from drawloom.batch.ir.ir import Access, Format
 
+#: Elements that vectors load for each that is wanted.
+MOST_LOADED: Final = 2
 Terms = tuple[tuple[tuple[str, ...], int], ...]
 
 
@@ -85,6 +87,20 @@ def is_consecutive(offsets: NDArray[np.int64], live: NDArray[np.bool_]) -> bool:
     """Return whether live lanes are elements in the lanes' order."""
     starts = (offsets - np.arange(len(offsets)))[live]
     return bool((starts == starts[0]).all())
+
+
+def find_hull(spread: Spread) -> tuple[int, int] | None:
+    """Return the first element that a load touches, and how many there are up to the last one; None where it touches
+    less than half of them, or other addresses.
+
+    What lies between two elements of an array belongs to the array. So whole vectors may be loaded, as of the rows of a
+    triangle.
+    """
+    if spread.terms is None:
+        return None
+    elements = np.unique(spread.offsets[spread.live])
+    first, count = int(elements[0]), int(elements[-1] - elements[0]) + 1
+    return (first, count) if count <= MOST_LOADED * len(elements) else None
 
 
 class Run(NamedTuple):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from drawloom.batch.backends.accesses import Spread, find_run, is_consecutive, spread_access
+from drawloom.batch.backends.accesses import Spread, find_hull, find_run, is_consecutive, spread_access
 from drawloom.batch.backends.chunk_ir import Chunk, ChunkLoop, ChunkProgram
 from drawloom.batch.backends.demand import Demand
 from drawloom.batch.backends.layout import Layout
@@ -234,15 +234,18 @@ class Chunker:
         return True
 
     def load_run(self, spread: Spread, version: int) -> list[Chunk | None] | None:
-        """Load the run that an access touches in the order of memory, and move its lanes into place."""
-        run = find_run(spread)
-        if run is None:
+        """Load what an access touches in the order of memory, and move its lanes into place."""
+        hull = find_hull(spread)
+        if hull is None:
             return None
+        first, count = hull
+        places = np.where(spread.live, spread.offsets - first, -1)
         loaded = {
-            number: self.contiguous_load(spread, run.first + start, min(len(run.sources) - start, self.width), version)
-            for number, start in enumerate(range(0, len(run.sources), self.width))
+            number: self.contiguous_load(spread, first + start, min(count - start, self.width), version)
+            for number, start in enumerate(range(0, count, self.width))
+            if ((places >= start) & (places < start + self.width)).any()
         }
-        return self.assemble(np.where(spread.live, spread.offsets - run.first, -1), loaded, spread.type)
+        return self.assemble(places, loaded, spread.type)
 
     def contiguous_load(self, spread: Spread, offset: int, count: int, version: int) -> Chunk:
         place = spread.place(offset, 0)
