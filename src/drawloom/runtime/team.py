@@ -3,7 +3,7 @@
 The calling thread writes a *job* of several parts, opens the job and takes parts. Helpers that find the job join and
 take parts, too. When no part is left, the caller closes the job and waits for those who joined, but for nobody else. So
 a helper that wakes up late holds nobody up. No step takes the interpreter lock. A helper without a job looks for one
-for some tens of microseconds, as calls often follow each other, before sleep.
+for two milliseconds, as calls often follow each other, before sleep.
 """
 
 from __future__ import annotations
