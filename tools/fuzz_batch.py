@@ -17,6 +17,7 @@ makes it, is named by its seed, too. Large kernels have one order of lanes on ea
 import argparse
 import itertools
 import os
+import resource
 import signal
 import sys
 import tempfile
@@ -56,6 +57,7 @@ LARGE = 1000
 #: Of still larger kernels each back end runs a quarter. They are a quarter of all, with two thirds of all instructions.
 LARGEST = 3000
 TURNS = 4
+STACK_BYTES = 1 << 30
 #: A damaged kernel that takes longer to compile is a hang.
 MOST_SECONDS = 120
 #: What the oracles and CUDA C++ are called among the parts of a run; a device follows the latter.
@@ -337,6 +339,7 @@ def processor_seconds() -> float:
 
 def fuzz(options: argparse.Namespace, backends: list[str]) -> int:
     """Check random kernels. Compilers and the cache, which keeps CUDA's headers, have a folder of their own."""
+    raise_stack_limit()
     parts = [ORACLES, *backends, *([CUDA + options.cuda] if options.cuda else [])]
     with tempfile.TemporaryDirectory(prefix="drawloom-fuzz-") as folder:
         # The processes that check inherit these.
@@ -346,6 +349,13 @@ def fuzz(options: argparse.Namespace, backends: list[str]) -> int:
             check_parts, parts=parts, largest=options.largest, is_thorough=options.thorough, headers=headers
         )
         return driver.run(options, parts, check_seed, partial(report, parts))
+
+
+def raise_stack_limit() -> None:
+    """Let this process and its children use a large stack: without optimisation each of thousands of vectors has a
+    place of its own there."""
+    _, most = resource.getrlimit(resource.RLIMIT_STACK)
+    resource.setrlimit(resource.RLIMIT_STACK, (STACK_BYTES if most < 0 else min(STACK_BYTES, most), most))
 
 
 def report(parts: list[str], seed: int, place: int, message: str) -> None:
