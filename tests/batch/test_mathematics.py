@@ -265,3 +265,11 @@ def test_the_text_of_a_function_has_no_macros_of_the_kernel() -> None:
     found = p.copy()
     batch.interpret(batch.parse_file(text, wg_size=8)["k"], 1, {"p": found})
     assert np.allclose(found, np.sin(p) + 8, rtol=1e-15)
+
+
+def test_a_variable_may_have_the_name_of_a_function() -> None:
+    body = "int round = 3, exp = 4; { double floor = 2.5; round += (int)floor; } p[0] = round * exp;"
+    text = f"__kernel void k(int *p) {{ {body} }}"
+    p = np.zeros(1, np.int32)
+    batch.interpret(batch.parse_file(text, wg_size=1)["k"], 1, {"p": p})
+    assert p[0] == 20

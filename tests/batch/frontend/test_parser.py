@@ -70,7 +70,7 @@ BAD = {
     "double x = 1e999;": "1e999 is too large for double\n",
     "float x = -1e39f;": "1e39f is too large for float\n",
     "double x = 0x1p1024;": "0x1p1024 is too large for double\n",
-    "int sqrt;": "sqrt is the name of a function",
+    "int sqrt = n; n = sqrt(4);": "sqrt is not a function",
     "1 = 2;": "this cannot be assigned to",
 }
 

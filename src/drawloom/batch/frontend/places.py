@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from drawloom.batch.frontend.builtins import is_reserved
 from drawloom.batch.frontend.constants import constant_value
 from drawloom.batch.frontend.objects import (
     Array,
@@ -81,8 +80,6 @@ class PlaceParser:
     def declare(self, name: str, entry: Place | Parameter | PointerVariable, node: Any) -> None:
         if name in self.scopes[-1]:
             raise self.type_error(f"{name} is declared twice in one block", node)
-        if is_reserved(name):
-            raise self.type_error(f"{name} is the name of a function", node)
         self.scopes[-1][name] = entry
 
     def look_up(self, name: str) -> Place | Parameter | PointerVariable | None:
