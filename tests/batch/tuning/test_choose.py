@@ -132,13 +132,13 @@ def test_long_computations_ask_for_the_next_group_ahead() -> None:
     assert "prefetch" not in NativeKernel(batch.lower(parse_ready("gemm", wg_size=8)), "rows", 1, 8).text
 
 
-def test_interleaved_groups_of_half_a_kilobyte_and_more_are_asked_for_ahead() -> None:
+def test_interleaved_groups_of_256_bytes_and_more_are_asked_for_ahead() -> None:
     kernel = batch.lower(parse_ready("trsv", wg_size=16))
     text = NativeKernel(kernel, "interleaved", 4).text
     # 4 groups of 16 x 16 doubles: 128 lines of 64 bytes, and none of the right-hand sides of 128 bytes.
     assert text.count("call void @llvm.prefetch") == 128
     assert "prefetch" not in NativeKernel(kernel, "interleaved", 4, packed=frozenset({"mat_a", "vec_b"})).text
-    assert "prefetch" not in NativeKernel(batch.lower(parse_ready("trsv", wg_size=7)), "interleaved", 4).text
+    assert "prefetch" not in NativeKernel(batch.lower(parse_ready("trsv", wg_size=5)), "interleaved", 4).text
 
 
 def test_loads_stay_before_the_stores_that_follow_them() -> None:
