@@ -9,12 +9,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-from drawloom.batch.frontend.builtins import BUILTINS
 from drawloom.batch.frontend.source import BatchParseError
 
 #: Names of files, not paths to other folders.
 NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
-LIBRARY_FILES: Final = frozenset(function.library for function in BUILTINS.values() if function.library)
 INCLUDE: Final = re.compile(r'#[ \t]*include[ \t]*"([^"\n]*)"')
 
 
@@ -46,9 +44,8 @@ def find_beside(folder: Path) -> Find:
 
 
 def included_texts(text: str, find: Find) -> tuple[tuple[str, str], ...]:
-    """Return the names and texts of all files that a kernel's text may include, whatever macros are defined, and of
-    those with the builtin functions."""
-    found: dict[str, str] = {name: find_ready(name) or "" for name in LIBRARY_FILES}
+    """Return the names and texts of all files that a kernel's text may include, whatever macros are defined."""
+    found: dict[str, str] = {}
     open_texts = [text]
     while open_texts:
         for name in INCLUDE.findall(open_texts.pop()):

@@ -126,8 +126,9 @@ def library_tokens(source: Source, tokens: list[Token], taken: set[str]) -> list
         if name in taken:
             continue
         taken.add(name)
-        place = f"<{name}>"
-        source.included[place] = library = Source(find_ready(name) or "", place)
+        text, place = find_ready(name), f"<{name}>"
+        assert text is not None, name
+        source.included[place] = library = Source(text, place)
         expander = Expander(library, {}, find_ready)
         expander.read(scan(library, place))
         result += [*library_tokens(source, expander.output, taken), *expander.output]
