@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from drawloom.batch.types import BOOL, DOUBLE, FLOAT, INT, LONG, UINT, ULONG, ScalarType
+from drawloom.batch.types import BITS_AS, BOOL, ScalarType
 
 Array = NDArray[Any]
 
@@ -228,5 +228,5 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "fmin": smaller_number,
     "fma": fused_multiply_add,
     "isnan": np.isnan,
-    **{f"as_{scalar.name}": bits_as(scalar) for scalar in (INT, UINT, LONG, ULONG, FLOAT, DOUBLE)},
+    **{name: bits_as(scalar) for name, scalar in BITS_AS.items()},
 }

@@ -53,6 +53,9 @@ TYPES: Final[dict[str, ScalarType]] = {
     t.name: t for t in (BOOL, CHAR, UCHAR, SHORT, USHORT, INT, UINT, LONG, ULONG, FLOAT, DOUBLE)
 }
 
+#: What each function gives that takes the bits of a number as another type of the same size.
+BITS_AS: Final = {f"as_{scalar.name}": scalar for scalar in (INT, UINT, LONG, ULONG, FLOAT, DOUBLE)}
+
 #: C's spellings with several words, each sorted, so that `long unsigned int` is found too.
 C_SPELLINGS: Final[dict[tuple[str, ...], ScalarType]] = {
     tuple(sorted(words.split())): scalar

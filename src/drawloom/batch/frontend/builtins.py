@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from drawloom.batch.types import DOUBLE, FLOAT, INT, LONG, UINT, ULONG, ScalarType
+from drawloom.batch.types import BITS_AS, FLOAT, ScalarType
 
 
 class Builtin(NamedTuple):
@@ -22,9 +22,6 @@ class Builtin(NamedTuple):
 ROUNDING: Final = "rounding.cl"
 EXPONENTIALS: Final = "exponentials.cl"
 ANGLES: Final = "angles.cl"
-
-#: The result of each function that takes bits.
-BITS_AS: Final[dict[str, ScalarType]] = {f"as_{type.name}": type for type in (INT, UINT, LONG, ULONG, FLOAT, DOUBLE)}
 
 BUILTINS: Final[dict[str, Builtin]] = {
     "max": Builtin(2, "numbers"),

@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from drawloom.batch.frontend.builtins import BITS_AS, BUILTINS, IDENTITIES, SHUFFLE, SIZE, library_function
+from drawloom.batch.frontend.builtins import BUILTINS, IDENTITIES, SHUFFLE, SIZE, library_function
 from drawloom.batch.frontend.constants import constant_value
 from drawloom.batch.frontend.expressions import ExpressionParser
 from drawloom.batch.frontend.objects import Place, Struct, StructValue
 from drawloom.batch.frontend.places import Value
 from drawloom.batch.frontend.scope import MOST_CALLS, Definition
 from drawloom.batch.frontend.syntax import Call, Constant, Expression, Function, Identity, Invoke, Shuffle, Variable
-from drawloom.batch.types import BOOL, DOUBLE, INT, LONG, ULONG, ScalarType, common_type, promote
+from drawloom.batch.types import BITS_AS, BOOL, DOUBLE, INT, LONG, ULONG, ScalarType, common_type, promote
 
 
 class Target(NamedTuple):

@@ -12,7 +12,6 @@ from typing import Final
 import numpy as np
 
 from drawloom.batch.frontend.addresses import Addresses
-from drawloom.batch.frontend.builtins import BITS_AS
 from drawloom.batch.frontend.contexts import Context
 from drawloom.batch.frontend.syntax import (
     Binary,
@@ -35,7 +34,7 @@ from drawloom.batch.frontend.syntax import (
 from drawloom.batch.ir.builder import Builder
 from drawloom.batch.ir.ir import BITS, MASK, UNDEFINED, Access, Format, Lanes, Value
 from drawloom.batch.ir.ranges import Ranges
-from drawloom.batch.types import BOOL, ScalarType
+from drawloom.batch.types import BITS_AS, BOOL, ScalarType
 
 #: C's operator -> the operation for signed integers, unsigned integers, floating point.
 ARITHMETIC: Final = {
