@@ -29,7 +29,7 @@ static inline double sin_terms_double(double u) {  /* relative error 7.1e-20 */
     p = fma(p, u, -0x1.5555555555555p-3);
     return p;
 }
-static inline double sin_terms_float(double u) {  /* relative error 1.7e-10 */
+static inline double sin_terms_short(double u) {  /* relative error 1.7e-10 */
     double p = 0x1.6dbc22p-19;
     p = fma(p, u, -0x1.a013ap-13);
     p = fma(p, u, 0x1.11110ep-7);
@@ -48,7 +48,7 @@ static inline double cos_terms_double(double u) {  /* relative error 1.6e-20 */
     p = fma(p, u, 0x1.5555555555555p-5);
     return p;
 }
-static inline double cos_terms_float(double u) {  /* relative error 4.9e-8 */
+static inline double cos_terms_short(double u) {  /* relative error 4.9e-8 */
     double p = 0x1.9bd6fap-16;
     p = fma(p, u, -0x1.6c12dp-10);
     p = fma(p, u, 0x1.555554p-5);
@@ -191,10 +191,10 @@ static inline struct angle reduce_float(double x) {
     }
     return angle;
 }
-static inline double sin_reduced_float(double r) { return fma(r * r * r, sin_terms_float(r * r), r); }
+static inline double sin_reduced_float(double r) { return fma(r * r * r, sin_terms_short(r * r), r); }
 static inline double cos_reduced_float(double r) {
     double square = r * r;
-    return fma(square * square, cos_terms_float(square), fma(square, -0.5, 1.0));
+    return fma(square * square, cos_terms_short(square), fma(square, -0.5, 1.0));
 }
 static inline float sine_of_float(double r, long quadrant) {
     double value = (quadrant & 1) != 0 ? cos_reduced_float(r) : sin_reduced_float(r);

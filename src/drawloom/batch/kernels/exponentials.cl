@@ -27,22 +27,16 @@ static inline double exp_terms_double(double u) {  /* relative error 4.7e-17 */
     p = fma(p, u, 0x1.5555555555556p-3);
     return p;
 }
-static inline float exp_terms_float(float u) {  /* relative error 4.7e-8 */
-    float p = 0x1.a088c6p-13f;
-    p = fma(p, u, 0x1.6d10fap-10f);
-    p = fma(p, u, 0x1.11112cp-7f);
-    p = fma(p, u, 0x1.55551ap-5f);
-    p = fma(p, u, 0x1.555556p-3f);
+/* The same for floats, relative error 4.7e-8; doubles may have it, too. */
+#define SHORT_EXP_TERMS(real) \
+    real p = 0x1.a088c6p-13f;       \
+    p = fma(p, u, 0x1.6d10fap-10f); \
+    p = fma(p, u, 0x1.11112cp-7f);  \
+    p = fma(p, u, 0x1.55551ap-5f);  \
+    p = fma(p, u, 0x1.555556p-3f);  \
     return p;
-}
-static inline double exp_terms_short(double u) {  /* relative error 4.7e-8 */
-    double p = 0x1.a088c6p-13;
-    p = fma(p, u, 0x1.6d10fap-10);
-    p = fma(p, u, 0x1.11112cp-7);
-    p = fma(p, u, 0x1.55551ap-5);
-    p = fma(p, u, 0x1.555556p-3);
-    return p;
-}
+static inline float exp_terms_float(float u) { SHORT_EXP_TERMS(float) }
+static inline double exp_terms_short(double u) { SHORT_EXP_TERMS(double) }
 
 /* (log((1+s)/(1-s)) - 2s) / s^3, u = s^2; u from 0 to 0.0294473 */
 static inline double log_terms_double(double u) {  /* relative error 3.0e-18 */
@@ -56,20 +50,15 @@ static inline double log_terms_double(double u) {  /* relative error 3.0e-18 */
     p = fma(p, u, 0x1.5555555555555p-1);
     return p;
 }
-static inline float log_terms_float(float u) {  /* relative error 1.7e-9 */
-    float p = 0x1.ddd36ep-3f;
-    p = fma(p, u, 0x1.245c2cp-2f);
-    p = fma(p, u, 0x1.9999ecp-2f);
-    p = fma(p, u, 0x1.555556p-1f);
+/* The same for floats, relative error 1.7e-9; doubles may have it, too. */
+#define SHORT_LOG_TERMS(real) \
+    real p = 0x1.ddd36ep-3f;       \
+    p = fma(p, u, 0x1.245c2cp-2f); \
+    p = fma(p, u, 0x1.9999ecp-2f); \
+    p = fma(p, u, 0x1.555556p-1f); \
     return p;
-}
-static inline double log_terms_short(double u) {  /* relative error 1.7e-9 */
-    double p = 0x1.ddd36ep-3;
-    p = fma(p, u, 0x1.245c2cp-2);
-    p = fma(p, u, 0x1.9999ecp-2);
-    p = fma(p, u, 0x1.555556p-1);
-    return p;
-}
+static inline float log_terms_float(float u) { SHORT_LOG_TERMS(float) }
+static inline double log_terms_short(double u) { SHORT_LOG_TERMS(double) }
 
 /* (log((1+s)/(1-s)) - 2s - 2/3 s^3) / s^5, u = s^2; u from 0 to 0.0294473 */
 static inline double log_tail_terms_double(double u) {  /* relative error 3.1e-20 */
