@@ -212,7 +212,7 @@ class Chunker:
         if not spread.live.any():
             return self.fill([None] * len(wanted), wanted, value.type)
         if self.moves_runs and index is None and mask is None and not self.is_simple(spread):
-            moved = self.load_run(spread, version)
+            moved = self.load_in_order(spread, version)
             if moved is not None:
                 return self.fill(moved, wanted, value.type)
         return [
@@ -233,18 +233,18 @@ class Chunker:
                 return False
         return True
 
-    def load_run(self, spread: Spread, version: int) -> list[Chunk | None] | None:
-        """Load what an access touches in the order of memory, and move its lanes into place."""
+    def load_in_order(self, spread: Spread, version: int) -> list[Chunk | None] | None:
+        """Load what an access touches in the order of memory, and move its lanes into place; None where much lies
+        between."""
         hull = find_hull(spread)
         if hull is None:
             return None
         first, count = hull
         places = np.where(spread.live, spread.offsets - first, -1)
-        loaded = {
-            number: self.contiguous_load(spread, first + start, min(count - start, self.width), version)
-            for number, start in enumerate(range(0, count, self.width))
-            if ((places >= start) & (places < start + self.width)).any()
-        }
+        loaded = {}
+        for number in np.unique(places[spread.live] // self.width).tolist():
+            start = number * self.width
+            loaded[number] = self.contiguous_load(spread, first + start, min(count - start, self.width), version)
         return self.assemble(places, loaded, spread.type)
 
     def contiguous_load(self, spread: Spread, offset: int, count: int, version: int) -> Chunk:

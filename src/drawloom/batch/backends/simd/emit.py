@@ -31,9 +31,7 @@ UNSIGNED: Final = ("udiv", "urem", "lshr")
 #: The most registers of a table that a run-time index is looked up in without memory.
 LARGEST_PERMUTED: Final = 2
 STREAMED: Final = ("float", "double", "i32", "i64")
-INCLUDES: Final = (
-    "#include <immintrin.h>", "#include <math.h>", "#include <stdbool.h>", "#include <stdint.h>",
-)  # fmt: skip
+INCLUDES: Final = ("#include <immintrin.h>", "#include <stdbool.h>", "#include <stdint.h>")
 
 
 class Function(NamedTuple):
