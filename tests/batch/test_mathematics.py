@@ -14,6 +14,7 @@ from drawloom.batch.frontend.includes import find_ready
 from drawloom.batch.frontend.source import BatchTypeError
 from drawloom.batch.ir.parser import parse_kernel
 from drawloom.batch.ir.printer import show_kernel
+from drawloom.errors import ParseError
 from tests.batch.backends.test_simd import is_here, load
 from tests.batch.backends.test_simd import run as run_simd
 from tests.batch.backends.ve_model import ModelKernel, load_on_model
@@ -72,7 +73,11 @@ def arguments_of(real: str, count: int) -> Arguments:
 
 def evaluate(expression: str, real: str, x: Numbers, y: Numbers) -> Numbers:
     """Return an expression of u and v by the oracle of the syntax tree."""
-    text = f"__kernel void k(const {real} *x, const {real} *y, {real} *z) {{ int i = get_global_id(); {real} u = x[i], v = y[i]; z[i] = {expression}; }}"  # fmt: skip  # noqa: E501
+    text = f"""__kernel void k(const {real} *x, const {real} *y, {real} *z) {{
+        int i = get_global_id();
+        {real} u = x[i], v = y[i];
+        z[i] = {expression};
+    }}"""
     z = np.zeros_like(x)
     kernel = batch.parse_file(text, wg_size=WG_SIZE)["k"]
     batch.interpret(kernel, len(x) // WG_SIZE, {"x": x, "y": y, "z": z}, contract=True)
@@ -240,6 +245,15 @@ def test_bits_as_another_type_survive_the_text_of_infreg_ir() -> None:
     text = show_kernel(kernel)
     assert "bitcast <8 x float> %r" in text
     assert show_kernel(parse_kernel(text)) == text
+
+
+@pytest.mark.parametrize("damage", [(" to <8 x i32>", ""), ("bitcast <8 x float>", "bitcast"), (" to <8", " too <8")])
+def test_damaged_bits_in_infreg_ir_are_refused_with_their_place(damage: tuple[str, str]) -> None:
+    text = show_kernel(batch.lower(batch.parse_file(BITS, wg_size=8)["bits"]))
+    damaged = text.replace(*damage)
+    assert damaged != text
+    with pytest.raises(ParseError, match=r"k\.ll:\d+:"):
+        parse_kernel(damaged, file="k.ll")
 
 
 @pytest.mark.parametrize(

@@ -405,8 +405,8 @@ class Reader:
 
     def is_copy(self, line: Line) -> bool:
         """Return whether a bitcast keeps the type of its operand: it names a value after a loop, or an argument."""
-        end = line.tokens.index("to", line.next)
-        return line.tokens[line.next : end - 1] == line.tokens[end + 1 : end + 1 + end - 1 - line.next]
+        # < count x TYPE > value to < count x TYPE >
+        return line.peek(3) == line.peek(10)
 
     def copied(self, line: Line, number: int, format: Format) -> Value:
         """Read a value after a loop, or an argument."""
